@@ -1,0 +1,96 @@
+"""A capture: all evidence of one run, and the file that keeps it.
+
+A report can always be made again from its capture, on a machine with no GPU and no torch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kprof.errors import InputFileError
+from kprof.evidence import (
+    BuildEvidence,
+    Environment,
+    Fault,
+    LaunchesEvidence,
+    MemoryEvidence,
+    PrecisionEvidence,
+    Record,
+    Side,
+    Stage,
+    TimingEvidence,
+    Workload,
+)
+
+CAPTURE_VERSION: Final = 1
+_WRITE_ONE = "Give a file written by kprof analyze --save-capture."
+_REMAKE = "Make the capture again with kprof analyze --save-capture."
+
+
+class Capture(Record, frozen=True, kw_only=True):
+    """All evidence of one run."""
+
+    capture_version: int = CAPTURE_VERSION
+    kprof_version: str
+    created: str
+    """UTC, ISO 8601 with a Z."""
+    requested: tuple[str, ...]
+    """Blocks asked for."""
+    workload: Workload
+    environment: Environment
+    faults: tuple[Fault, ...] = ()
+    build: BuildEvidence | None = None
+    precision: PrecisionEvidence | None = None
+    timing: TimingEvidence | None = None
+    memory: MemoryEvidence | None = None
+    launches: LaunchesEvidence | None = None
+
+    def fault(self, stage: Stage, side: Side | None = None) -> Fault | None:
+        """The first fault of ``stage``, of one side where one is named."""
+        return next((f for f in self.faults if f.stage == stage and side in (None, f.side)), None)
+
+
+def encode_capture(capture: Capture) -> bytes:
+    """Readable JSON, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(capture), indent=1) + b"\n"
+
+
+def decode_capture(data: bytes, source: str) -> Capture:
+    """Read a capture.
+
+    Args:
+        data: the file's content.
+        source: its name, for errors.
+
+    Raises:
+        InputFileError: not JSON, not a capture, or of another version.
+    """
+    try:
+        head: Any = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise InputFileError(f"{source} is not JSON: {error}", _WRITE_ONE) from error
+    version = head.get("capture_version") if isinstance(head, dict) else None
+    if version is None:
+        raise InputFileError(f"{source} is not a capture: it has no capture_version", _WRITE_ONE)
+    if version != CAPTURE_VERSION:
+        newer = isinstance(version, int) and version > CAPTURE_VERSION
+        raise InputFileError(
+            f"{source} is a capture of version {version}; this kprof reads version {CAPTURE_VERSION}",
+            "Update kprof." if newer else _REMAKE,
+        )
+    try:
+        return msgspec.convert(head, Capture)
+    except msgspec.ValidationError as error:
+        raise InputFileError(f"{source}: {error}", _REMAKE) from error
+
+
+def load_capture(path: Path) -> Capture:
+    """Read a capture file; see `decode_capture` for what is refused."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
+    return decode_capture(data, str(path))
