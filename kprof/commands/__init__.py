@@ -1,0 +1,1 @@
+"""One file a subcommand, each with a click command named ``command``."""

@@ -1,0 +1,63 @@
+"""Progress on stderr: which stage, how long. A live line on a terminal, plain lines elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from kprof.worker.protocol import Update
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+
+class Progress:
+    """Follows a worker's updates."""
+
+    def __init__(self, status: Status | None, quiet: bool) -> None:
+        self._status, self._quiet = status, quiet
+        self._stage = "starting"
+        self._since = time.monotonic()
+
+    def on_update(self, update: Update) -> None:
+        """Show what begins; say what is over and how long it took."""
+        if update.building is not None:
+            self._show(f"compiling {update.building}" if update.building else self._stage)
+        if update.entered is not None:
+            self._finish()
+            self._stage = str(update.entered)
+            self._show(self._stage)
+        if update.finished == "worker":
+            self._finish()
+
+    def _show(self, doing: str) -> None:
+        if self._status is not None:
+            self._status.update(f"kprof: {doing}")
+
+    def _finish(self) -> None:
+        now = time.monotonic()
+        if self._stage and not self._quiet:
+            line = f"kprof: {self._stage} {now - self._since:.1f} s"
+            if self._status is not None:
+                self._status.console.print(line, highlight=False, markup=False, style="dim")
+            else:
+                click.echo(line, err=True)
+        self._stage, self._since = "", now
+
+
+@contextmanager
+def following(quiet: bool) -> Iterator[Progress]:
+    """Progress for one run."""
+    if quiet or not sys.stderr.isatty():
+        yield Progress(None, quiet)
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("kprof: starting") as status:
+        yield Progress(status, quiet)

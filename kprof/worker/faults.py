@@ -1,0 +1,92 @@
+"""From what was raised in the worker to a fault: whose it is, in which stage, under which code."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from kprof.collectors.build import BuildError, needs_cuda
+from kprof.collectors.environment import NoSuchDeviceError
+from kprof.collectors.precision import SideError
+from kprof.errors import CannotMeasureError
+from kprof.evidence import Fault, Reason, Side, Stage
+from kprof.worker.answers import Answers
+from kprof.worker.protocol import Request
+from kprof.workload import WorkloadError, first_line
+
+_DETAIL_CHARS: Final = 6000
+_DEVICE_HINT: Final = "Give --device auto, or one of those."
+_NO_CUDA: Final = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available", "Found no NVIDIA driver")
+
+
+def as_fault(error: BaseException, answers: Answers, request: Request, device: torch.device) -> Fault:
+    """The fault that ``error``, caught in the stage that ``answers`` is in, amounts to."""
+    cause, side = (error.error, error.side) if isinstance(error, SideError) else (error, answers.side)
+    detail = "".join(traceback.format_exception(cause))[-_DETAIL_CHARS:]
+    if side is not None and _asks_for_missing_cuda(cause, device):
+        name = Path((request.workload.ref_file if side == "ref" else None) or request.workload.kernel_file).name
+        cause = needs_cuda(side, f"{name} uses CUDA")
+    if isinstance(cause, WorkloadError):
+        stage: Stage = "build" if isinstance(cause, BuildError) else answers.stage
+        reason = Reason(code=cause.code, message=cause.message, hint=cause.hint)
+        return _fault(stage, cause.side, reason, cause.detail or detail)
+    if isinstance(cause, CannotMeasureError):
+        return _fault(answers.stage, None, Reason(code=cause.code, message=cause.message, hint=cause.hint), detail)
+    if isinstance(cause, NoSuchDeviceError):
+        return _fault(answers.stage, None, Reason(code="no_such_device", message=str(cause), hint=_DEVICE_HINT), "")
+    return _fault(answers.stage, side, _classify(cause, answers.stage, side), detail)
+
+
+def _fault(stage: Stage, side: Side | None, reason: Reason, detail: str) -> Fault:
+    return Fault(stage=stage, side=side, code=reason.code, message=reason.message, hint=reason.hint, detail=detail)
+
+
+def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
+    """A stable code for what a side's call raised."""
+    who = {"kernel": "the kernel", "ref": "the reference", None: "kprof"}[side]
+    what = f"{who} raised {type(error).__name__} in the {stage} stage: {first_line(error)}"
+    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error):
+        return Reason(
+            code="out_of_memory",
+            message=f"{who} ran out of memory in the {stage} stage: {first_line(error)}",
+            hint="Use smaller shapes (--set), or a device with more memory.",
+        )
+    if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
+        return Reason(
+            code="cuda_error",
+            message=what,
+            hint="Run it under compute-sanitizer; check index arithmetic and launch limits.",
+        )
+    return Reason(code="raised", message=what, hint="See the traceback in the fault's detail.")
+
+
+def _asks_for_missing_cuda(error: BaseException, device: torch.device) -> bool:
+    """The error says that code wants CUDA or Triton's driver where the device is the CPU."""
+    if device.type == "cuda":
+        return False
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    return any(
+        (isinstance(e, ModuleNotFoundError) and (e.name or "").split(".")[0] == "triton")
+        or any(text in str(e) for text in _NO_CUDA)
+        or "0 active drivers" in str(e)
+        for e in chain
+    )
+
+
+def context_is_lost(device: torch.device) -> bool:
+    """A fault in a kernel poisons the CUDA context: every later call in this process fails."""
+    if device.type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.zeros(1, device=device).item()
+    except RuntimeError:
+        return True
+    return False

@@ -1,0 +1,88 @@
+"""What the command asks of a worker and what the worker answers: one request file, one file of updates.
+
+The worker never answers on stdout, which belongs to user code. It appends one JSON line an update to a private file,
+so that whatever was measured before a crash is there to read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from kprof.evidence import (
+    BuildEvidence,
+    Environment,
+    Fault,
+    LaunchesEvidence,
+    MemoryEvidence,
+    PrecisionEvidence,
+    Record,
+    Side,
+    Stage,
+    TimingEvidence,
+    Workload,
+)
+
+UPDATES_FILE: Final = "updates.jsonl"
+SIDE_FILE: Final = "side"
+REQUEST_FILE: Final = "request.json"
+_SIDE_BYTES: Final[dict[bytes, Side | None]] = {b"k": "kernel", b"r": "ref", b"-": None}
+
+
+class Request(Record, frozen=True, kw_only=True):
+    """Everything a worker needs to know."""
+
+    workload: Workload
+    """What to measure; the answer adds what is seen when it is loaded."""
+    device: str
+    """``auto``, ``cpu`` or ``cuda:N``."""
+    trials: int
+    stages: tuple[Stage, ...]
+    """What to do after loading, in order."""
+    allow_nonfinite: bool = False
+    headline_only: bool = False
+    """Time only what the headline needs: a repeat in a fresh process."""
+    cache_dir: str
+    command: tuple[str, ...] = ()
+
+
+class Update(Record, frozen=True, kw_only=True):
+    """One line of the answer. Only what is set counts; evidence replaces what was sent before it."""
+
+    entered: Stage | None = None
+    finished: Stage | Literal["worker"] | None = None
+    """A stage that is over, or the worker itself: the last line of a worker that ended as it should."""
+    building: str | None = None
+    """Name of the extension that a compiler may be busy with from now on; empty: over."""
+    fault: Fault | None = None
+    workload: Workload | None = None
+    environment: Environment | None = None
+    build: BuildEvidence | None = None
+    precision: PrecisionEvidence | None = None
+    timing: TimingEvidence | None = None
+    memory: MemoryEvidence | None = None
+    launches: LaunchesEvidence | None = None
+
+
+def encode_side(side: Side | None) -> bytes:
+    """The byte that marks whose code is running."""
+    return {"kernel": b"k", "ref": b"r", None: b"-"}[side]
+
+
+def decode_side(path: Path) -> Side | None:
+    """Whose code was running last; None where nobody's was, or the file is gone."""
+    try:
+        return _SIDE_BYTES.get(path.read_bytes()[:1])
+    except OSError:
+        return None
+
+
+_DECODER = msgspec.json.Decoder(Update)
+
+
+def decode_updates(data: bytes) -> tuple[list[Update], bytes]:
+    """Complete updates in ``data`` and what is left of a line still being written."""
+    *lines, rest = data.split(b"\n")
+    return [_DECODER.decode(line) for line in lines if line], rest

@@ -1,0 +1,169 @@
+"""What a worker does: load the two files, then run the stages asked for, answering as it goes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import ninja
+import torch
+
+from kprof.collectors.build import BuildWatch, choose_cuda_arch
+from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
+from kprof.collectors.launches import collect_launches
+from kprof.collectors.memory import collect_memory
+from kprof.collectors.precision import collect_precision
+from kprof.collectors.sampling import SamplingPolicy
+from kprof.collectors.timing import collect_timing
+from kprof.evidence import BuildEvidence, Side, Stage
+from kprof.worker.answers import Answers
+from kprof.worker.faults import as_fault, context_is_lost
+from kprof.worker.loading import load_workload
+from kprof.worker.protocol import REQUEST_FILE, Request, Update
+from kprof.workload import LoadedWorkload, describe_inputs
+
+
+class Stop(Exception):
+    """The process cannot go on: its device context is lost. The command replaces it for the next stage."""
+
+
+class Session:
+    """One worker's run."""
+
+    def __init__(self, request: Request, answers: Answers) -> None:
+        self.request, self.answers = request, answers
+        self.device = torch.device("cpu")
+        self.workload: LoadedWorkload | None = None
+        self.watch = BuildWatch(Path(request.cache_dir), self.device, self._on_building)
+
+    def run(self) -> None:
+        """All stages, in order. What fails is answered as a fault and the next stage goes on."""
+        self.answers.enter("load")
+        with self._faults():
+            self.device = self.watch.device = resolve_device(self.request.device)
+            self._prepare()
+            environment = collect_environment(self.device, self.request.command)
+            self.answers.send(Update(environment=environment))
+            with self.watch.installed():
+                self.workload = load_workload(self.request, self.device, self.watch, self.answers)
+                self._stages()
+            clocks = read_clocks(self.device)
+            self.answers.send(Update(environment=msgspec.structs.replace(environment, clocks_after=clocks)))
+        self.answers.mark(None)
+
+    def _prepare(self) -> None:
+        """The environment that builds need: one architecture, and ninja where torch looks for it."""
+        os.environ["PATH"] = os.pathsep.join((ninja.BIN_DIR, os.environ.get("PATH", "")))
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
+            arch = choose_cuda_arch(self.device, os.environ.get("TORCH_CUDA_ARCH_LIST"))
+            os.environ["TORCH_CUDA_ARCH_LIST"] = arch
+
+    def _on_building(self, name: str) -> None:
+        self.answers.send(Update(building=name))
+
+    def _stages(self) -> None:
+        assert self.workload is not None
+        self._describe(self.workload)
+        self.answers.send(Update(finished="load"))
+        runs: dict[Stage, Callable[[LoadedWorkload], None]] = {
+            "precision": self._precision,
+            "timing": self._timing,
+            "memory": self._memory,
+            "launches": self._launches,
+        }
+        for stage in self.request.stages:
+            if stage not in runs:
+                continue
+            self.answers.enter(stage)
+            with self._faults():
+                runs[stage](self.workload)
+            self._send_build(self.workload)
+            self.answers.send(Update(finished=stage))
+
+    def _describe(self, workload: LoadedWorkload) -> None:
+        self.answers.mark(workload.inputs_side)
+        inputs = workload.inputs(self.request.workload.seed)
+        self.answers.mark(None)
+        seen = {"kind": workload.kind, "inputs": describe_inputs(inputs)}
+        self.answers.send(Update(workload=msgspec.structs.replace(self.request.workload, **seen)))
+        self._send_build(workload)
+
+    def _send_build(self, workload: LoadedWorkload) -> None:
+        ref = self.watch.side_build("ref") if workload.ref is not None else None
+        self.answers.send(Update(build=BuildEvidence(kernel=self.watch.side_build("kernel"), ref=ref)))
+
+    def _enter_side(self, side: Side) -> None:
+        self.watch.side = side
+        self.answers.mark(side)
+
+    def _precision(self, workload: LoadedWorkload) -> None:
+        for evidence in collect_precision(
+            workload,
+            trials=self.request.trials,
+            seed=self.request.workload.seed,
+            enter=self._enter_side,
+            allow_nonfinite=self.request.allow_nonfinite,
+        ):
+            self.answers.send(Update(precision=evidence))
+
+    def _timing(self, workload: LoadedWorkload) -> None:
+        policy = SamplingPolicy(budget_s=0.3) if self.request.headline_only else SamplingPolicy()
+        for evidence in collect_timing(
+            self._timed(workload),
+            seed=self.request.workload.seed,
+            enter=self._enter_side,
+            policy=policy,
+            headline_only=self.request.headline_only,
+        ):
+            self.answers.send(Update(timing=evidence))
+
+    def _memory(self, workload: LoadedWorkload) -> None:
+        for evidence in collect_memory(self._timed(workload), seed=self.request.workload.seed, enter=self._enter_side):
+            self.answers.send(Update(memory=evidence))
+
+    def _launches(self, workload: LoadedWorkload) -> None:
+        evidence = collect_launches(self._timed(workload), seed=self.request.workload.seed, enter=self._enter_side)
+        self.answers.send(Update(launches=evidence))
+
+    def _timed(self, workload: LoadedWorkload) -> LoadedWorkload:
+        """The workload whose reference runs as asked: compiled once, before anything is measured."""
+        if self.request.workload.ref_mode == "compile" and workload.ref is not None and not workload.ref_compiled:
+            workload.compile_ref()
+            self._on_building("torch.compile of the reference")
+            self._enter_side("ref")
+            with torch.no_grad():
+                workload.ref(*workload.inputs(self.request.workload.seed))
+            self._on_building("")
+        return workload
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Answer whatever user code raises as a fault of the stage; stop where the device's context is lost."""
+        try:
+            yield
+        except Stop:
+            raise
+        except (Exception, SystemExit) as error:  # User code may raise anything; it is reported as theirs.
+            self.answers.fault(as_fault(error, self.answers, self.request, self.device))
+            if context_is_lost(self.device):
+                raise Stop from error
+
+
+def run_request(folder: Path) -> None:
+    """Read the request in ``folder``, do it, and say so in the end."""
+    request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
+    answers = Answers(folder)
+    # Bound before user code can replace them.
+    send: Callable[[Update], Any] = answers.send
+    try:
+        Session(request, answers).run()
+    except Stop:
+        sys.stdout.flush()
+        os._exit(3)
+    send(Update(finished="worker"))

@@ -1,0 +1,275 @@
+"""Starts a worker, follows its updates, bounds its time and ends its whole process group.
+
+Everything here is bounded: reading output, waiting for an exit, waiting after a kill. Nothing of the worker's (a crash,
+``os._exit``, a flood of output, a grandchild that holds a pipe) can stop the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from kprof.evidence import Fault, Side, Stage
+from kprof.worker.protocol import REQUEST_FILE, SIDE_FILE, UPDATES_FILE, Request, Update, decode_side, decode_updates
+
+POLL_S: Final = 0.02
+TERM_GRACE_S: Final = 2.0
+REAP_S: Final = 5.0
+TAIL_BYTES: Final = 16_384
+
+_SIGNAL_HINTS: Final = {
+    signal.SIGSEGV: "Run the kernel under compute-sanitizer (CUDA) or a debugger; check its index arithmetic.",
+    signal.SIGKILL: "If nobody killed it, the machine ran out of memory: use smaller shapes (--set) or check dmesg.",
+    signal.SIGABRT: "An assertion or an uncaught C++ exception: the tail of its output says which.",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on a worker's time, in seconds."""
+
+    stage_s: float = 300.0
+    """For each stage, less what compilers take."""
+    build_s: float = 600.0
+    """For each extension build."""
+
+
+@dataclass
+class Outcome:
+    """What came of one worker."""
+
+    updates: list[Update] = field(default_factory=list)
+    lost: bool = False
+    """The worker did not come to its end."""
+    fault: Fault | None = None
+    """Why the worker was lost; None where it was not, or where its last update is the fault already."""
+    output_tail: str = ""
+
+
+@dataclass
+class _Clock:
+    """The deadline of what the worker is doing. A build stops the stage's clock and starts its own."""
+
+    limits: Limits
+    stage: Stage = "load"
+    building: str | None = None
+    stage_left_s: float = 0.0
+    since: float = 0.0
+
+    def start(self, stage: Stage) -> None:
+        self.stage, self.building = stage, None
+        self.stage_left_s, self.since = self.limits.stage_s, time.monotonic()
+
+    def build(self, name: str) -> None:
+        now = time.monotonic()
+        if name and self.building is None:
+            self.stage_left_s -= now - self.since
+        self.building, self.since = name or None, now
+
+    @property
+    def limit_s(self) -> float:
+        return self.limits.build_s if self.building else self.stage_left_s
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() - self.since > self.limit_s
+
+
+class _Tail:
+    """Reads a pipe in a thread of its own and keeps the last bytes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept = b""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while True:
+            # A grandchild may hold the pipe open for ever: what has arrived when we stop is enough.
+            ready, _, _ = select.select([self._stream], [], [], 0.05)
+            chunk = os.read(self._stream.fileno(), 65_536) if ready else b""
+            self._kept = (self._kept + chunk)[-TAIL_BYTES:]
+            if (ready and not chunk) or (self._stop.is_set() and not ready):
+                return
+
+    def close(self) -> None:
+        """Stop reading, a moment after the last output at the latest."""
+        self._stop.set()
+        self._thread.join(timeout=2.0)
+        if not self._thread.is_alive():
+            self._stream.close()
+
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+
+def run_worker(
+    request: Request,
+    limits: Limits,
+    on_update: Callable[[Update], None],
+    program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker"),
+) -> Outcome:
+    """Run one worker to its end, or end it.
+
+    Args:
+        request: what it is to do.
+        limits: its bounds.
+        on_update: called with each update as it arrives, in order.
+        program: what to start; the private folder is its last argument.
+
+    Returns:
+        All updates, with the fault that ended the worker where one did.
+    """
+    with tempfile.TemporaryDirectory(prefix="kprof-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
+        (folder / UPDATES_FILE).touch()
+        process = subprocess.Popen(
+            [*program, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_worker_environment(),
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        tail = _Tail(process.stdout)
+        try:
+            return _follow(process, folder, limits, on_update, tail)
+        finally:
+            end_group(process)
+            tail.close()
+
+
+def _worker_environment() -> dict[str, str]:
+    """The caller's environment, with kprof importable from wherever this kprof is, and the current folder not first."""
+    environment = dict(os.environ, PYTHONSAFEPATH="1", PYTHONUNBUFFERED="1")
+    package_root = str(Path(__file__).resolve().parents[2])
+    if package_root not in (str(Path(p).resolve()) for p in sys.path if p and Path(p).name == "site-packages"):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
+    return environment
+
+
+def _follow(
+    process: subprocess.Popen[bytes], folder: Path, limits: Limits, on_update: Callable[[Update], None], tail: _Tail
+) -> Outcome:
+    outcome = Outcome()
+    clock = _Clock(limits)
+    clock.start("load")
+    with (folder / UPDATES_FILE).open("rb") as stream:
+        updates = _read_updates(stream)
+        while True:
+            exited = process.poll() is not None
+            for update in next(updates):
+                outcome.updates.append(update)
+                _advance(clock, update)
+                on_update(update)
+            if exited:
+                break
+            if clock.expired:
+                end_group(process)
+                outcome.updates.extend(next(updates))
+                outcome.lost, outcome.fault = True, _timeout_fault(clock, decode_side(folder / SIDE_FILE))
+                break
+            time.sleep(POLL_S)
+    tail.close()
+    outcome.output_tail = tail.text()
+    last = outcome.updates[-1] if outcome.updates else Update()
+    if not outcome.lost and (process.returncode != 0 or last.finished != "worker"):
+        outcome.lost = True
+        if last.fault is None:
+            outcome.fault = _exit_fault(process.returncode, clock, decode_side(folder / SIDE_FILE), outcome.output_tail)
+    return outcome
+
+
+def _read_updates(stream: IO[bytes]) -> Iterator[list[Update]]:
+    """Each step: the updates that have arrived since the last one."""
+    rest = b""
+    while True:
+        arrived, rest = decode_updates(rest + stream.read())
+        yield arrived
+
+
+def _advance(clock: _Clock, update: Update) -> None:
+    if update.entered is not None:
+        clock.start(update.entered)
+    if update.building is not None:
+        clock.build(update.building)
+
+
+def _timeout_fault(clock: _Clock, side: Side | None) -> Fault:
+    if clock.building:
+        return Fault(
+            stage="build",
+            side=side,
+            code="build_timeout",
+            message=f"building {clock.building!r} took more than {clock.limits.build_s:g} s",
+            hint="Raise --build-timeout, or include lighter headers.",
+        )
+    return Fault(
+        stage=clock.stage,
+        side=side,
+        code="timeout",
+        message=f"the {clock.stage} stage took more than {clock.limits.stage_s:g} s and was ended",
+        hint="Look for a loop or a deadlock in the code named; raise --timeout if it is only slow.",
+    )
+
+
+def _exit_fault(status: int, clock: _Clock, side: Side | None, output: str) -> Fault:
+    """The fault in how the worker ended before it said that it was done."""
+    stage: Stage = "build" if clock.building else clock.stage
+    detail = output[-4000:]
+    if status < 0:
+        name = signal.Signals(-status).name
+        return Fault(
+            stage=stage,
+            side=side,
+            code="crashed",
+            message=f"the worker died of {name} in the {stage} stage",
+            hint=_SIGNAL_HINTS.get(signal.Signals(-status), "The tail of its output may say why."),
+            detail=detail,
+        )
+    return Fault(
+        stage=stage,
+        side=side,
+        code="exited",
+        message=f"the worker ended by itself with status {status} in the {stage} stage",
+        hint="Something called os._exit or sys.exit: the code named must return instead.",
+        detail=detail,
+    )
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End the worker's process group: TERM, a grace, KILL; every wait is bounded.
+
+    Grandchildren are ended too, also when the worker itself has gone. A process stuck in the driver may survive KILL;
+    the command goes on without it.
+    """
+    if process.poll() is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(TERM_GRACE_S)
+    _signal_group(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(REAP_S)
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    # The group is the worker's own (start_new_session), never ours.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

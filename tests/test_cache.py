@@ -1,0 +1,64 @@
+"""The cache stays within its size, keeps what is in use and says where it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kprof import cache
+from kprof.errors import UsageError
+
+
+def entry(root: Path, name: str, size: int, used: float) -> Path:
+    path = cache.extensions_dir(root) / name
+    path.mkdir(parents=True)
+    (path / "lib.so").write_bytes(b"x" * size)
+    cache.mark_used(path)
+    os.utime(path / cache.USED_FILE, (used, used))
+    return path
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KPROF_CACHE_DIR", str(tmp_path / "here"))
+    assert cache.cache_dir() == tmp_path / "here"
+    monkeypatch.delenv("KPROF_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.cache_dir() == tmp_path / "xdg" / "kprof"
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "nan"])
+def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("KPROF_CACHE_MAX_MB", text)
+    with pytest.raises(UsageError, match="megabytes was expected"):
+        cache.cache_max_bytes()
+
+
+def test_entries_are_listed_longest_unused_first(tmp_path: Path) -> None:
+    entry(tmp_path, "new", 10, 300)
+    entry(tmp_path, "old", 20, 100)
+    assert [(e.path.name, e.size_bytes) for e in cache.entries(tmp_path)] == [("old", 20), ("new", 10)]
+    assert cache.entries(tmp_path / "nowhere") == []
+
+
+def test_eviction_takes_the_longest_unused_and_stops_in_time(tmp_path: Path) -> None:
+    old, middle, new = (entry(tmp_path, name, 100, used) for name, used in (("a", 1), ("b", 2), ("c", 3)))
+    assert cache.evict(tmp_path, 250) == [old]
+    assert middle.exists()
+    assert new.exists()
+
+
+def test_eviction_keeps_what_is_held_and_what_is_asked_for(tmp_path: Path) -> None:
+    held, kept, free = (entry(tmp_path, name, 100, used) for name, used in (("a", 1), ("b", 2), ("c", 3)))
+    with cache.locked(held):
+        assert cache.evict(tmp_path, 0, keep=kept) == [free]
+    assert held.exists()
+
+
+def test_clear_counts_what_stays(tmp_path: Path) -> None:
+    held = entry(tmp_path, "held", 1, 1)
+    entry(tmp_path, "free", 1, 2)
+    with cache.locked(held):
+        assert cache.clear(tmp_path) == (1, 1)
+    assert cache.clear(tmp_path) == (1, 0)

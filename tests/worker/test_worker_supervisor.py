@@ -1,0 +1,170 @@
+"""A worker can do what it likes; the command learns what happened, in bounded time, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kprof.evidence import Fault, Side, Workload
+from kprof.worker import supervisor
+from kprof.worker.protocol import Request, Update, decode_updates, encode_side
+from kprof.worker.supervisor import Limits, Outcome, run_worker
+
+# A stand-in for the worker's program that follows the protocol with no torch, so that these tests take no seconds.
+SCRIPT = """
+import json, os, sys, time, signal, subprocess
+folder = sys.argv[-1]
+def send(**update):
+    with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
+        stream.write(json.dumps(update) + "\\n")
+def side(mark):
+    with open(os.path.join(folder, "side"), "w") as stream:
+        stream.write(mark)
+def enter(stage): send(entered=stage)
+def done(): send(finished="worker")
+"""
+
+
+Run = Callable[..., tuple[Outcome, float]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def call(body: str, **limits: float) -> tuple[Outcome, float]:
+        script = tmp_path / "worker.py"
+        script.write_text(SCRIPT + body)
+        request = Request(
+            workload=Workload(
+                kernel_file="k.py", kernel_sha256="0", ref_file=None, ref_sha256=None, entry="ModelNew", seed=0
+            ),
+            device="cpu",
+            trials=5,
+            stages=("timing",),
+            cache_dir=str(tmp_path),
+        )
+        began = time.monotonic()
+        outcome = run_worker(request, Limits(**limits), lambda update: None, (sys.executable, str(script)))
+        return outcome, time.monotonic() - began
+
+    return call
+
+
+def fault(outcome: Outcome) -> Fault:
+    assert outcome.lost
+    assert outcome.fault is not None
+    return outcome.fault
+
+
+def test_a_worker_that_says_it_is_done_has_no_fault(run: Run) -> None:
+    outcome, _ = run("enter('timing'); print('{\"fault\": 1}'); done()")
+    assert (outcome.lost, outcome.fault) == (False, None)
+    assert [u.entered for u in outcome.updates] == ["timing", None]
+    assert outcome.output_tail == '{"fault": 1}\n'
+
+
+def test_a_signal_is_named_with_stage_and_side(run: Run) -> None:
+    outcome, _ = run("enter('precision'); side('k'); print('last words', flush=True); os.kill(os.getpid(), 11)")
+    found = fault(outcome)
+    assert (found.code, found.stage, found.side) == ("crashed", "precision", "kernel")
+    assert "SIGSEGV" in found.message
+    assert "last words" in found.detail
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_leaving_without_a_word_is_a_fault_whatever_the_status(run: Run, status: int) -> None:
+    outcome, _ = run(f"enter('timing'); side('r'); os._exit({status})")
+    found = fault(outcome)
+    assert (found.code, found.stage, found.side) == ("exited", "timing", "ref")
+    assert f"status {status}" in found.message
+
+
+def test_a_fault_that_the_worker_told_itself_is_not_doubled(run: Run) -> None:
+    told = "dict(stage='timing', side='kernel', code='cuda_error', message='m')"
+    outcome, _ = run(f"enter('timing'); send(fault={told}); os._exit(3)")
+    assert outcome.lost
+    assert outcome.fault is None
+
+
+def test_a_hang_ends_with_its_grandchildren_and_keeps_what_came(run: Run, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    body = f"""
+enter('timing'); side('k'); send(finished='load')
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(['sleep', '600'], preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+open({str(pid_file)!r}, 'w').write(str(child.pid))
+time.sleep(600)
+"""
+    outcome, took = run(body, stage_s=1.0)
+    found = fault(outcome)
+    assert (found.code, found.stage, found.side) == ("timeout", "timing", "kernel")
+    assert any(update.finished == "load" for update in outcome.updates)
+    assert took < 1.0 + supervisor.TERM_GRACE_S + supervisor.REAP_S
+    grandchild = int(pid_file.read_text())
+    deadline = time.monotonic() + 5
+    while _alive(grandchild) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(grandchild)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_grandchild_that_holds_the_pipe_delays_nothing(run: Run) -> None:
+    outcome, took = run("p = subprocess.Popen(['sleep', '60'], start_new_session=True); print(p.pid); done()")
+    os.kill(int(outcome.output_tail), signal.SIGKILL)
+    assert took < 5
+
+
+def test_a_build_has_a_clock_of_its_own(run: Run) -> None:
+    slow_build = "enter('precision'); send(building='ext'); time.sleep(1.5); send(building=''); done()"
+    assert not run(slow_build, stage_s=1.0, build_s=10.0)[0].lost
+    outcome, _ = run("enter('precision'); side('k'); send(building='ext'); time.sleep(60)", stage_s=60.0, build_s=0.5)
+    found = fault(outcome)
+    assert (found.code, found.stage) == ("build_timeout", "build")
+    assert "'ext'" in found.message
+
+
+def test_a_flood_of_output_is_kept_as_a_tail(run: Run) -> None:
+    outcome, _ = run("print('x' * 50_000_000 + 'end'); done()")
+    assert len(outcome.output_tail) <= supervisor.TAIL_BYTES
+    assert outcome.output_tail.endswith("end\n")
+
+
+def test_the_private_folder_is_gone_after(run: Run, tmp_path: Path) -> None:
+    where = tmp_path / "where"
+    run(f"open({str(where)!r}, 'w').write(folder); done()")
+    assert not Path(where.read_text()).exists()
+
+
+def test_updates_survive_a_half_written_line() -> None:
+    whole = b'{"entered":"timing"}\n{"finished":"tim'
+    updates, rest = decode_updates(whole)
+    assert updates == [Update(entered="timing")]
+    assert decode_updates(rest + b'ing"}\n') == ([Update(finished="timing")], b"")
+
+
+@pytest.mark.parametrize(("side", "mark"), [("kernel", b"k"), ("ref", b"r"), (None, b"-")])
+def test_the_mark_of_a_side_reads_back(tmp_path: Path, side: Side | None, mark: bytes) -> None:
+    assert encode_side(side) == mark
+    (tmp_path / "side").write_bytes(mark)
+    assert supervisor.decode_side(tmp_path / "side") == side
+    assert supervisor.decode_side(tmp_path / "gone") is None
+
+
+def test_end_group_never_signals_our_own_group() -> None:
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    supervisor.end_group(process)
+    assert process.returncode == -signal.SIGTERM
+    assert os.getpgrp() != process.pid
