@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from kprof import __version__
-from kprof.errors import KprofError
+from kprof.errors import KprofError, error_lines
 
 # Help is kept here, so that `kprof --help` imports no subcommand; a test holds it against each command's own.
 _COMMANDS: Final = {
@@ -81,7 +81,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return error.exit_code
     except KprofError as error:
-        show_error(error.message, error.hint)
+        click.echo(error_lines(error.message, error.hint), err=True)
         if _DEBUG in arguments:
             traceback.print_exc()
         return error.exit_code
@@ -92,10 +92,3 @@ def run(arguments: list[str]) -> int:
         # Whoever read our output stopped reading, as `head` does; nothing more can be said on it.
         sys.stderr.close()
         return 0
-
-
-def show_error(message: str, hint: str) -> None:
-    """One line of what happened and one of what to do, on stderr."""
-    click.echo(f"kprof: error: {message}", err=True)
-    if hint:
-        click.echo(f"kprof: hint: {hint}", err=True)

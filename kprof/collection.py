@@ -84,6 +84,8 @@ class _Collection:
     def _run_main(self) -> None:
         """Build, precision, timing and memory in one worker; a lost one is replaced for what comes after its fault."""
         stages = tuple(stage for stage in MAIN_STAGES if stage in self.plan.blocks)
+        if self.plan.ref_file is None:
+            stages = tuple(stage for stage in stages if stage != "precision")
         for losses in range(1, _MOST_LOSSES + 1):
             outcome = self._worker(stages)
             self._keep(outcome)

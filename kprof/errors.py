@@ -47,3 +47,8 @@ class CannotMeasureError(KprofError):
     def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message, hint)
         self.code = code
+
+
+def error_lines(message: str, hint: str) -> str:
+    """What stderr says of an error: one line of what happened, one of what to do."""
+    return "\n".join((f"kprof: error: {message}", *([f"kprof: hint: {hint}"] if hint else [])))

@@ -261,6 +261,8 @@ class SideMemory(Record, frozen=True, kw_only=True):
     """Peak above what was allocated before the call."""
     device_delta_bytes: int | None = None
     """Device memory taken outside torch's allocator during the call (raw cudaMalloc)."""
+    absent: Reason | None = None
+    """Why there is no peak, where there is none."""
 
 
 class MemoryEvidence(Record, frozen=True, kw_only=True):

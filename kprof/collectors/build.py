@@ -37,7 +37,7 @@ _FLAG_VARIABLES: Final = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAG
                           "NVCC_PREPEND_FLAGS", "CUDA_HOME", "CUDA_PATH")  # fmt: skip
 # Arguments that name a place or a habit, not a result.
 _IGNORED_ARGUMENTS: Final = ("build_directory", "verbose", "keep_intermediates")
-_CANNOT_WRITE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_CANNOT_WRITE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 _ERROR_LINE: Final = re.compile(r"^.*?(?:fatal error|\berror)(?:\s*:|\s+[A-Z#]?\d+\s*:)\s*.*$", re.MULTILINE)
 
 
@@ -181,7 +181,7 @@ def _content_hash(arguments: dict[str, Any], with_cuda: bool) -> str:
     about = {
         "arguments": asked,
         "sources": sources,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "cuda": torch.version.cuda if with_cuda else None,
         "compilers": [compiler_version(c) for c in (os.environ.get("CXX", "c++"), *(["nvcc"] if with_cuda else []))],
         "arch": _architecture(with_cuda),

@@ -44,7 +44,7 @@ def resolve_device(asked: str) -> torch.device:
 def collect_environment(device: torch.device, command: tuple[str, ...]) -> Environment:
     """Versions, device properties and the clocks of now."""
     shared = {
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "triton": _version("triton"),
         "python": platform.python_version(),
         "compiler": compiler_version(os.environ.get("CXX", "c++")),

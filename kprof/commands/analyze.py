@@ -14,7 +14,7 @@ import click
 
 from kprof.capture import Capture, encode_capture, load_capture
 from kprof.collection import Plan, collect
-from kprof.errors import CannotMeasureError, UsageError
+from kprof.errors import CannotMeasureError, UsageError, error_lines
 from kprof.files import require_writable, write_whole
 from kprof.progress import following
 from kprof.renderers import json as json_renderer
@@ -97,7 +97,10 @@ def command(
         )
         report = build_report(_measure(plan, save_capture, quiet))
     _deliver(report, format_, output, quiet)
-    ctx.exit(exit_code(report))
+    code = exit_code(report)
+    if code == CannotMeasureError.exit_code and report.faults:
+        click.echo(error_lines(report.faults[0].message, report.faults[0].hint), err=True)
+    ctx.exit(code)
 
 
 def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:

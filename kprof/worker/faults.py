@@ -47,13 +47,15 @@ def _fault(stage: Stage, side: Side | None, reason: Reason, detail: str) -> Faul
 def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
     """A stable code for what a side's call raised."""
     who = {"kernel": "the kernel", "ref": "the reference", None: "kprof"}[side]
-    what = f"{who} raised {type(error).__name__} in the {stage} stage: {first_line(error)}"
+    what = f"{who} raised {type(error).__name__}: {first_line(error)} (in the {stage} stage)"
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error):
         return Reason(
             code="out_of_memory",
             message=f"{who} ran out of memory in the {stage} stage: {first_line(error)}",
             hint="Use smaller shapes (--set), or a device with more memory.",
         )
+    if side is None:
+        return Reason(code="internal_error", message=what, hint="A fault of kprof's own: report it with its detail.")
     if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
         return Reason(
             code="cuda_error",

@@ -1,0 +1,170 @@
+"""What all blocks share: status, reasons, and the one place that keeps absent and non-finite numbers honest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+
+from kprof.capture import Capture
+from kprof.evidence import STAGES, Fault, Reason, Record, Side, Stage
+from kprof.metrics import metric
+
+Status = Literal["ok", "unavailable", "failed", "skipped", "suspect"]
+SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
+NOT_FINITE: Final = "not_finite"
+_TOLD_ELSEWHERE: Final = frozenset({"reason", "reasons"})
+_RULES: Final = "kprof's own rules"
+
+
+class Block(Record, frozen=True, kw_only=True):
+    """One block of a report.
+
+    ``reasons`` holds a stable code for every null in the block, however deep, by its dotted path. Where the whole
+    block was not measured each of them carries the block's own reason code.
+    """
+
+    status: Annotated[
+        Status,
+        metric(
+            "text",
+            "ok: measured; suspect: measured, and not to be trusted without reading `reason`; failed: the stage did "
+            "not deliver; skipped: not run; unavailable: cannot be measured here",
+            source=_RULES,
+        ),
+    ]
+    reason: Annotated[
+        Reason | None, metric("record", "Why the status is not ok, or what went wrong on the way", source=_RULES)
+    ] = None
+    source: Annotated[str, metric("text", "What measures this block", source=_RULES)]
+    reasons: Annotated[
+        dict[str, str], metric("text", "Code of the reason for every null field, by dotted path", source=_RULES)
+    ] = msgspec.field(default_factory=dict)
+    warnings: Annotated[
+        tuple[Reason, ...], metric("record", "What to know before using the numbers", source=_RULES)
+    ] = ()
+
+
+class Absence(Record, frozen=True, kw_only=True):
+    """A block that was not measured, and why."""
+
+    status: Status
+    reason: Reason
+
+
+R = TypeVar("R", bound=msgspec.Struct)
+B = TypeVar("B", bound=Block)
+
+
+def finish(block: B, explain: Callable[[str], str]) -> B:
+    """Make numbers that are not finite null, and give every null its reason.
+
+    Args:
+        block: the block as measured.
+        explain: the code for a null, from its dotted path; asked only for nulls that were not made here.
+    """
+    clean, not_finite = make_finite(block)
+    reasons = {path: NOT_FINITE if path in not_finite else explain(path) for path in null_paths(clean)}
+    return msgspec.structs.replace(clean, reasons=reasons)
+
+
+def absent_block(kind: type[B], absence: Absence, source: str) -> B:
+    """A block with no numbers, every null explained by the block's own reason."""
+    return finish(kind(status=absence.status, reason=absence.reason, source=source), lambda _: absence.reason.code)
+
+
+def make_finite(record: R) -> tuple[R, frozenset[str]]:
+    """The record with None for each number that is NaN or infinite, and the paths of those.
+
+    A list of numbers with one such among them becomes None as a whole: leaving it out would shift its neighbours.
+    """
+    found: set[str] = set()
+    return _finite(record, "", found), frozenset(found)
+
+
+def _finite(value: Any, path: str, found: set[str]) -> Any:
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        found.add(path)
+        return None
+    if isinstance(value, tuple):
+        if any(isinstance(item, float) and not math.isfinite(item) for item in value):
+            found.add(path)
+            return None
+        return tuple(_finite(item, f"{path}[{index}]", found) for index, item in enumerate(value))
+    if isinstance(value, dict):
+        return {key: _finite(item, _join(path, key), found) for key, item in value.items()}
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _finite(getattr(value, name), _join(path, name), found) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **fields)
+    return value
+
+
+def null_paths(value: Any, path: str = "") -> Iterator[str]:
+    """Dotted paths of every null, those of ``reason`` and ``reasons`` left out: they say why, they measure nothing."""
+    if value is None:
+        yield path
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from null_paths(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from null_paths(item, _join(path, key))
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            if name not in _TOLD_ELSEWHERE:
+                yield from null_paths(getattr(value, name), _join(path, name))
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def on_cuda(capture: Capture) -> bool:
+    """The run was on a GPU."""
+    return capture.environment.device.startswith("cuda")
+
+
+def fault_reason(fault: Fault) -> Reason:
+    """The fault as a block's reason, the side named."""
+    if fault.side is None:
+        return fault.reason
+    return Reason(code=fault.code, message=f"{SIDE_NAMES[fault.side]}: {fault.message}", hint=fault.hint)
+
+
+def not_requested(capture: Capture, name: str) -> Absence | None:
+    """Why a block was not even tried, where nobody asked for it."""
+    if name in capture.requested:
+        return None
+    asked = ", ".join(capture.requested) or "none"
+    reason = Reason(
+        code="not_requested", message=f"not among the blocks asked for ({asked})", hint="Add it to --blocks."
+    )
+    return Absence(status="skipped", reason=reason)
+
+
+def stage_absence(capture: Capture, stage: Stage) -> Absence:
+    """Why a stage that was asked for left no evidence: its own fault, an earlier one, or nobody knows."""
+    own = capture.fault(stage)
+    if own is not None:
+        return Absence(status="failed", reason=fault_reason(own))
+    for earlier in ("load", "build"):
+        fault = capture.fault(earlier) if STAGES.index(earlier) < STAGES.index(stage) else None
+        if fault is not None:
+            whose = f" of the {SIDE_NAMES[fault.side]}" if fault.side else ""
+            reason = Reason(code=fault.code, message=f"not run: the {earlier}{whose} failed", hint=fault.hint)
+            return Absence(status="skipped", reason=reason)
+    reason = Reason(code="not_collected", message="the run holds no evidence for this block", hint="Measure again.")
+    return Absence(status="unavailable", reason=reason)
+
+
+def missing_code(capture: Capture, stage: Stage, side: Side) -> str:
+    """The code for what one side lacks in a stage that left some evidence."""
+    if side == "ref" and capture.workload.ref_file is None:
+        return "no_reference"
+    own = capture.fault(stage, side)
+    fault = own or capture.fault("load", side) or capture.fault("build", side) or capture.fault(stage)
+    return fault.code if fault else "not_collected"

@@ -1,0 +1,270 @@
+"""The block ``precision``: is the result right, by how much is it off, and would a trivial answer have passed too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from kprof.blocks.base import Absence, Block, absent_block, fault_reason, finish, not_requested, stage_absence
+from kprof.capture import Capture
+from kprof.evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Reason, Record, Tolerance
+from kprof.metrics import metric
+
+SOURCE: Final = "eager reference on the same inputs; an fp64 run of it as yardstick"
+EQUAL_NON_FINITE: Final = frozenset({"nan_equals_nan", "inf_equals_inf"})
+"""Mismatches that are agreement of a kind: both sides are NaN, or infinite, at the same places. Never a pass."""
+_EAGER: Final = "comparison with the eager reference"
+_FP64: Final = "comparison with the reference run in fp64"
+_NO_REFERENCE: Final = Reason(
+    code="no_reference", message="no reference was given, so there is nothing to compare with", hint="Add --ref ref.py."
+)
+
+
+class OutputTolerance(Record, frozen=True, kw_only=True):
+    """What counted as equal for one output: ``|kernel - ref| <= atol + rtol * |ref|``."""
+
+    where: Annotated[str, metric("text", "Path of the output", source=_EAGER)]
+    dtype: Annotated[str, metric("text", "Its element type", source=_EAGER)]
+    atol: Annotated[float, metric("output", "Absolute tolerance", source=_EAGER)]
+    rtol: Annotated[float, metric("ratio", "Relative tolerance", source=_EAGER)]
+    scale: Annotated[float, metric("output", "Root mean square of the reference, which atol follows", source=_EAGER)]
+
+
+class PrecisionBlock(Block, frozen=True, kw_only=True):
+    """Comparison of the kernel's results with the reference's, over trials with fresh values.
+
+    ``worst_*``, ``atol``, ``rtol`` and ``tolerances`` are those of the worst trial: one with a mismatch before one
+    without, then the one with the largest relative error.
+    """
+
+    passed: Annotated[
+        bool | None,
+        metric("bool", "Every trial that ran agreed; null: it cannot be said", better="higher", source=_EAGER),
+    ] = None
+    trials: Annotated[int | None, metric("count", "Trials that ran to their end", source=_EAGER)] = None
+    trials_requested: Annotated[int | None, metric("count", "Trials asked for", source=_EAGER)] = None
+    trials_passed: Annotated[
+        int | None, metric("count", "Trials without a mismatch", better="higher", source=_EAGER)
+    ] = None
+    max_abs_error: Annotated[
+        float | None,
+        metric("output", "Largest |kernel - ref| of finite pairs over all trials", better="lower", source=_EAGER),
+    ] = None
+    mean_abs_error: Annotated[
+        float | None,
+        metric("output", "Mean |kernel - ref|, trials weighted by their elements", better="lower", source=_EAGER),
+    ] = None
+    max_rel_error: Annotated[
+        float | None,
+        metric("ratio", "Largest |kernel - ref| / max(|ref|, atol) over all trials", better="lower", source=_EAGER),
+    ] = None
+    mean_rel_error: Annotated[
+        float | None,
+        metric("ratio", "Mean of the same, trials weighted by their elements", better="lower", source=_EAGER),
+    ] = None
+    atol: Annotated[float | None, metric("output", "Absolute tolerance of the worst output", source=_EAGER)] = None
+    rtol: Annotated[float | None, metric("ratio", "Relative tolerance of the worst output", source=_EAGER)] = None
+    mismatched_elements: Annotated[
+        int | None, metric("count", "Elements out of tolerance, all trials together", better="lower", source=_EAGER)
+    ] = None
+    worst_output: Annotated[str | None, metric("text", "Path of the output with the worst element", source=_EAGER)] = (
+        None
+    )
+    worst_index: Annotated[tuple[int, ...] | None, metric("index", "Position of the worst element", source=_EAGER)] = (
+        None
+    )
+    worst_kernel_value: Annotated[float | None, metric("output", "The kernel's value there", source=_EAGER)] = None
+    worst_ref_value: Annotated[float | None, metric("output", "The reference's value there", source=_EAGER)] = None
+    kernel_error_vs_fp64: Annotated[
+        float | None,
+        metric("output", "Largest absolute error of the kernel against fp64", better="lower", source=_FP64),
+    ] = None
+    ref_error_vs_fp64: Annotated[
+        float | None, metric("output", "Largest absolute error of the reference against fp64", source=_FP64)
+    ] = None
+    vacuous: Annotated[
+        bool | None,
+        metric("bool", "A trivial answer (zeros, a constant, an input) would have passed too", source=_EAGER),
+    ] = None
+    vacuous_controls: Annotated[
+        tuple[str, ...], metric("text", "The trivial answers that would have passed", source=_EAGER)
+    ] = ()
+    deterministic: Annotated[
+        bool | None,
+        metric("bool", "The kernel gave the same bits twice in every trial", better="higher", source=_EAGER),
+    ] = None
+    weights: Annotated[
+        str | None, metric("text", "How the kernel came by the reference's parameters", source="the worker")
+    ] = None
+    poisoned: Annotated[
+        str | None, metric("text", "How fresh memory was filled with NaN before the kernel ran", source="the worker")
+    ] = None
+    mismatches: Annotated[
+        tuple[Mismatch, ...], metric("record", "How the results differ, each way once", source=_EAGER)
+    ] = ()
+    tolerances: Annotated[
+        tuple[OutputTolerance, ...], metric("record", "What counted as equal, by output", source=_EAGER)
+    ] = ()
+    notes: Annotated[
+        tuple[Reason, ...], metric("record", "What was seen and does not fail, each once", source=_EAGER)
+    ] = ()
+
+
+def precision_block(capture: Capture) -> PrecisionBlock:
+    """The block ``precision`` of a capture."""
+    skipped = not_requested(capture, "precision")
+    if skipped is None and capture.workload.ref_file is None:
+        skipped = Absence(status="skipped", reason=_NO_REFERENCE)
+    if skipped is not None:
+        return absent_block(PrecisionBlock, skipped, SOURCE)
+    evidence = capture.precision
+    if evidence is None or not evidence.trials:
+        return absent_block(PrecisionBlock, stage_absence(capture, "precision"), SOURCE)
+    return _from_trials(capture, evidence)
+
+
+def _from_trials(capture: Capture, evidence: PrecisionEvidence) -> PrecisionBlock:
+    trials = evidence.trials
+    worst = max(trials, key=_badness)
+    tolerance = _worst_tolerance(worst)
+    passing = [trial for trial in trials if not trial.mismatches]
+    controls = tuple(dict.fromkeys(control for trial in passing for control in trial.vacuous_controls))
+    verdict = _verdict(capture, evidence, vacuous=bool(controls))
+    block = PrecisionBlock(
+        status=verdict[1].status if verdict[1] else "ok",
+        reason=verdict[1].reason if verdict[1] else None,
+        source=SOURCE,
+        warnings=_warnings(evidence),
+        passed=verdict[0],
+        trials=len(trials),
+        trials_requested=evidence.trials_requested,
+        trials_passed=len(passing),
+        max_abs_error=_largest([trial.max_abs_error for trial in trials]),
+        mean_abs_error=_weighted([(trial.mean_abs_error, trial.elements) for trial in trials]),
+        max_rel_error=_largest([trial.max_rel_error for trial in trials]),
+        mean_rel_error=_weighted([(trial.mean_rel_error, trial.elements) for trial in trials]),
+        atol=tolerance.atol if tolerance else None,
+        rtol=tolerance.rtol if tolerance else None,
+        mismatched_elements=_total([trial.mismatched_elements for trial in trials]),
+        worst_output=worst.worst_output,
+        worst_index=worst.worst_index,
+        worst_kernel_value=worst.worst_kernel_value,
+        worst_ref_value=worst.worst_ref_value,
+        kernel_error_vs_fp64=evidence.kernel_error_vs_fp64,
+        ref_error_vs_fp64=evidence.ref_error_vs_fp64,
+        vacuous=bool(controls) if passing else None,
+        vacuous_controls=controls,
+        deterministic=_deterministic(trials),
+        weights=evidence.weights,
+        poisoned=evidence.poisoned,
+        mismatches=_each_once([mismatch for trial in trials for mismatch in trial.mismatches]),
+        tolerances=tuple(_output_tolerance(one) for one in worst.tolerances),
+        notes=tuple(dict.fromkeys(note for trial in trials for note in trial.notes)),
+    )
+    return finish(block, lambda path: _why_null(capture, evidence, path))
+
+
+def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) -> tuple[bool | None, Absence | None]:
+    """``passed``, and the status and reason where they are not plainly ok."""
+    mismatches = [mismatch for trial in evidence.trials for mismatch in trial.mismatches]
+    unlike = [mismatch for mismatch in mismatches if mismatch.code not in EQUAL_NON_FINITE]
+    fault = capture.fault("precision")
+    if fault is not None:
+        # A mismatch before the fault is a wrong result all the same; trials that agreed prove nothing about the rest.
+        comparable = evidence.weights != "not_comparable"
+        return False if unlike and comparable else None, Absence(status="failed", reason=fault_reason(fault))
+    if evidence.weights == "not_comparable":
+        message = "the kernel's parameters could not be made equal to the reference's, so the results need not agree"
+        hint = "Name or shape the kernel's parameters like the reference's."
+        return None, _suspect(Reason(code="weights_not_comparable", message=message, hint=hint))
+    if unlike:
+        return False, None
+    if mismatches:
+        first = mismatches[0]
+        hint = "Choose inputs for which the reference stays finite."
+        return None, _suspect(Reason(code=first.code, message=f"{first.where}: {first.message}", hint=hint))
+    if vacuous:
+        message = "a trivial answer passes against this reference too, so agreement proves little"
+        hint = "Choose inputs or parameters for which the reference's result varies."
+        return True, _suspect(Reason(code="vacuous", message=message, hint=hint))
+    return True, None
+
+
+def _suspect(reason: Reason) -> Absence:
+    return Absence(status="suspect", reason=reason)
+
+
+def _warnings(evidence: PrecisionEvidence) -> tuple[Reason, ...]:
+    ran, requested = len(evidence.trials), evidence.trials_requested
+    if ran >= requested or evidence.weights == "not_comparable":
+        return evidence.warnings
+    fewer = Reason(code="fewer_trials", message=f"{ran} of {requested} trials ran to their end")
+    return (*evidence.warnings, fewer)
+
+
+def _badness(trial: PrecisionTrial) -> tuple[bool, float]:
+    return bool(trial.mismatches), trial.max_rel_error if trial.max_rel_error is not None else -1.0
+
+
+def _worst_tolerance(trial: PrecisionTrial) -> Tolerance | None:
+    of_worst = (one for one in trial.tolerances if one.where == trial.worst_output)
+    return next(of_worst, trial.tolerances[0] if trial.tolerances else None)
+
+
+def _output_tolerance(one: Tolerance) -> OutputTolerance:
+    return OutputTolerance(where=one.where, dtype=one.dtype, atol=one.atol, rtol=one.rtol, scale=one.scale)
+
+
+def _each_once(mismatches: Sequence[Mismatch]) -> tuple[Mismatch, ...]:
+    """The first mismatch of each kind at each place: messages differ from trial to trial."""
+    first: dict[tuple[str, str], Mismatch] = {}
+    for mismatch in mismatches:
+        first.setdefault((mismatch.code, mismatch.where), mismatch)
+    return tuple(first.values())
+
+
+def _known(values: Sequence[float | None]) -> list[float] | None:
+    """All values, or None when one is missing: what is unknown in one trial is unknown over all."""
+    known = [value for value in values if value is not None]
+    return known if known and len(known) == len(values) else None
+
+
+def _largest(values: Sequence[float | None]) -> float | None:
+    known = _known(values)
+    return max(known) if known else None
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _weighted(pairs: Sequence[tuple[float | None, int]]) -> float | None:
+    known = _known([value for value, _ in pairs])
+    weight = sum(elements for _, elements in pairs)
+    if known is None or weight == 0:
+        return None
+    # Each share first: a product with the count could overflow where the mean itself does not.
+    return sum(value * (elements / weight) for value, (_, elements) in zip(known, pairs, strict=True))
+
+
+def _deterministic(trials: Sequence[PrecisionTrial]) -> bool | None:
+    if any(trial.deterministic is False for trial in trials):
+        return False
+    return True if all(trial.deterministic for trial in trials) else None
+
+
+def _why_null(capture: Capture, evidence: PrecisionEvidence, path: str) -> str:
+    fault = capture.fault("precision")
+    mismatches = [mismatch.code for trial in evidence.trials for mismatch in trial.mismatches]
+    if path == "passed":
+        unequal = "weights_not_comparable" if evidence.weights == "not_comparable" else None
+        return fault.code if fault else (unequal or mismatches[0])
+    if path.endswith("_vs_fp64"):
+        return evidence.fp64_reason.code if evidence.fp64_reason else (fault.code if fault else "not_collected")
+    fixed = {"vacuous": "no_passing_trial", "poisoned": "not_poisoned", "weights": "not_collected"}
+    if path in fixed:
+        return fixed[path]
+    if path == "deterministic":
+        return fault.code if fault else "not_checked"
+    return mismatches[0] if mismatches else "no_compared_elements"

@@ -1,0 +1,1 @@
+"""Renderers: each module has ``render(report, ...) -> str``; they print nothing and compute no result."""

@@ -1,0 +1,86 @@
+"""The one place that turns numbers into text with a unit. Reports carry base units; prefixes exist only here.
+
+Numbers keep three or four significant digits whatever their size, so that nothing small becomes 0.00.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+_TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
+_SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_BYTES_PER_MB: Final = 1e6
+
+
+def significant(value: float, digits: int) -> str:
+    """``value`` to ``digits`` significant digits, without an exponent: 1.180, 235.6, 0.00123; 12345 keeps all of it."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:.{decimals}f}"
+
+
+def _scaled(value: float, steps: Sequence[tuple[float, str]], digits: int) -> str:
+    """``value`` in the largest unit in which it is 1 or more once rounded, or in the smallest unit."""
+    for scale, unit in steps:
+        in_unit = float(f"{value / scale:.{digits - 1}e}")
+        if abs(in_unit) >= 1:
+            return f"{significant(value / scale, digits)} {unit}"
+    scale, unit = steps[-1]
+    return f"{significant(value / scale, digits)} {unit}"
+
+
+def duration(us: float) -> str:
+    """A time given in microseconds: ``1.180 us``, ``235.6 us``, ``32.00 ns``, ``1.390 ms``."""
+    return "0 us" if us == 0 else _scaled(us, _TIMES, 4)
+
+
+def size(count: float) -> str:
+    """A size given in bytes, decimal prefixes: ``1.280 kB``, ``536.9 MB``; under 1 kB in whole bytes."""
+    return f"{count:.0f} B" if abs(count) < 999.5 else _scaled(count, _SIZES, 4)
+
+
+def size_from_mb(mb: float) -> str:
+    """A size given in MB of 1e6 bytes."""
+    return size(mb * _BYTES_PER_MB)
+
+
+def factor(ratio: float, digits: int = 3) -> str:
+    """A ratio as a factor: ``11.2x``, ``0.0831x``."""
+    return f"{significant(ratio, digits)}x"
+
+
+def percent(share: float) -> str:
+    """A share given in percent: ``0.45 %``."""
+    return f"{significant(share, 3)} %"
+
+
+def seconds(time: float) -> str:
+    """A time given in seconds."""
+    return duration(time * 1e6)
+
+
+def error(value: float) -> str:
+    """An error or a tolerance, where the exponent is what matters: ``4.77e-07``, ``0``."""
+    return f"{value:.3g}"
+
+
+def value(number: float) -> str:
+    """A value among the results of the kernel, near enough to be found again."""
+    return f"{number:.6g}"
+
+
+def extent(xyz: Sequence[int]) -> str:
+    """A grid or a block: ``2 x 1 x 1`` as ``2``, ``16 x 4 x 1`` as ``16x4``."""
+    kept = list(xyz)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return "x".join(map(str, kept))
+
+
+def shape(dimensions: Sequence[int]) -> str:
+    """The shape of a tensor: ``(4, 10, 32)``."""
+    return "(" + ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "") + ")"

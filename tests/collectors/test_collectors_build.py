@@ -1,0 +1,140 @@
+"""One build per content, whatever happened to the last one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ninja
+import pytest
+import torch
+from torch.utils import cpp_extension
+
+from kprof import cache
+from kprof.collectors import build
+from kprof.collectors.build import BuildError, BuildWatch, choose_cuda_arch
+from kprof.workload import WorkloadError
+
+SOURCE = "int answer() { return 42; }"
+pytestmark = pytest.mark.compiles
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for the whole module: a build takes ten seconds."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _ninja(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.pathsep.join((ninja.BIN_DIR, os.environ["PATH"])))
+
+
+@pytest.fixture
+def watch(root: Path) -> Iterator[BuildWatch]:
+    seen: list[str] = []
+    made = BuildWatch(root, torch.device("cpu"), seen.append)
+    made.seen = seen  # type: ignore[attr-defined]
+    with made.installed():
+        yield made
+
+
+def load(name: str = "answer_ext", source: str = SOURCE, **more: Any) -> Any:
+    light = {"no_implicit_headers": True} if "no_implicit_headers" in build.inspect.signature(
+        cpp_extension.load_inline
+    ).parameters else {}  # fmt: skip
+    header = "#include <torch/csrc/Exceptions.h>\n#include <torch/csrc/utils/pybind.h>\n" if light else ""
+    return cpp_extension.load_inline(name, header + source, functions=["answer"], **light, **more)
+
+
+def test_a_second_build_finds_the_first(watch: BuildWatch) -> None:
+    assert load().answer() == 42
+    assert load().answer() == 42
+    first, second = watch.builds["kernel"]
+    assert (second.cached, second.extensions) == (True, ("answer_ext",))
+    assert second.seconds < 2.0
+    assert watch.seen[:2] == ["answer_ext", ""]  # type: ignore[attr-defined]
+    together = watch.side_build("kernel")
+    assert together.seconds == pytest.approx(first.seconds + second.seconds)
+    assert together.arch == os.uname().machine
+
+
+def test_torchs_own_lock_left_by_a_killed_build_is_cleared(watch: BuildWatch, root: Path) -> None:
+    load()
+    (folder,) = (path for path in cache.extensions_dir(root).iterdir() if path.name.startswith("answer_ext-"))
+    (folder / "lock").touch()
+    assert load().answer() == 42
+    assert not (folder / "lock").exists()
+
+
+def test_nobody_else_builds_or_evicts_in_the_folder_meanwhile(watch: BuildWatch) -> None:
+    outcomes = []
+
+    def builder(name: str, cpp_sources: str, build_directory: str, verbose: bool) -> str:
+        outcomes.append(cache.remove(Path(build_directory)))
+        return "module"
+
+    assert watch._build(builder, {"name": "held_ext", "cpp_sources": "x"}) == "module"
+    assert outcomes == [False]
+
+
+def test_the_first_compiler_error_is_the_message(watch: BuildWatch) -> None:
+    watch.side = "ref"
+    with pytest.raises(BuildError) as caught:
+        load(name="broken_ext", source="int answer() { return missing_name; }")
+    error = caught.value
+    assert (error.code, error.side) == ("compile_failed", "ref")
+    assert "missing_name" in error.message
+    assert "error" in error.message
+    assert "\n" not in error.message
+    assert "missing_name" in error.detail
+
+
+def test_cuda_sources_are_refused_before_any_compiler_runs(watch: BuildWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.subprocess, "run", lambda *a, **k: pytest.fail("a compiler ran"))
+    with pytest.raises(WorkloadError) as caught:
+        cpp_extension.load_inline("cuda_ext", "", cuda_sources="__global__ void k() {}")
+    assert caught.value.code == "needs_cuda"
+    assert "cuda_ext" in caught.value.message
+    assert "--capture" in caught.value.hint
+
+
+def test_a_missing_compiler_is_named(watch: BuildWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(BuildError, match="no-such-compiler") as caught:
+        load()
+    assert caught.value.code == "compiler_missing"
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "extensions").write_text("in the way")
+    watch = BuildWatch(tmp_path, torch.device("cpu"), lambda name: None)
+    with watch.installed(), pytest.raises((BuildError, FileExistsError, NotADirectoryError)) as caught:
+        load()
+    assert getattr(caught.value, "code", None) == "cache_not_writable"
+    assert "KPROF_CACHE_DIR" in caught.value.hint  # type: ignore[union-attr]
+
+
+def test_the_hash_follows_all_that_the_result_depends_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = tmp_path / "a.cpp"
+    source.write_text("int a;")
+    asked = {"name": "n", "sources": [str(source)], "extra_cflags": ["-O2"]}
+    base = build._content_hash(asked, False)
+    assert build._content_hash({**asked, "build_directory": "/elsewhere", "verbose": True}, False) == base
+    assert build._content_hash({**asked, "extra_cflags": ["-O3"]}, False) != base
+    source.write_text("int b;")
+    changed = build._content_hash(asked, False)
+    assert changed != base
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    assert build._content_hash(asked, False) != changed
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [(None, "9.0"), ("7.0;8.0 9.0+PTX", "9.0"), ("8.0;9.0a", "9.0a"), ("10.0a", "9.0"), ("19.0a", "9.0")],
+)
+def test_one_architecture_alone(monkeypatch: pytest.MonkeyPatch, asked: str | None, chosen: str) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    assert choose_cuda_arch(torch.device("cpu"), asked) == chosen

@@ -1,0 +1,132 @@
+"""Statistics of samples, against values worked out by hand or by another route."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kprof.statistics import (
+    MIN_FOR_INTERVAL,
+    bootstrap_ratio_of_medians,
+    median,
+    spread_pct,
+    summarise,
+    thin,
+)
+
+
+def test_summary_of_four_samples() -> None:
+    summary = summarise([4.0, 1.0, 3.0, 2.0])
+    assert summary is not None
+    assert summary.median == 2.5
+    assert summary.mean == 2.5
+    assert summary.minimum == 1.0
+    # Deviations 1.5, 0.5, 0.5, 1.5: squares sum to 5, over n - 1 = 3.
+    assert summary.std == pytest.approx(math.sqrt(5 / 3), rel=1e-12)
+    # Linear between order statistics: position 0.95 * 3 = 2.85 from 3.0 to 4.0.
+    assert summary.p95 == pytest.approx(3.85, rel=1e-12)
+
+
+def test_summary_of_one_sample_has_no_spread_and_of_none_nothing() -> None:
+    one = summarise([7.0])
+    assert one is not None
+    assert one.median == one.mean == one.minimum == one.p95 == 7.0
+    assert one.std is None
+    assert summarise([]) is None
+    assert median([]) is None
+
+
+def test_summary_with_a_sample_that_is_not_finite_is_nan_and_warns_of_nothing() -> None:
+    for bad in (math.nan, math.inf):
+        summary = summarise([1.0, bad, 2.0])
+        assert summary is not None
+        assert math.isnan(summary.median)
+        assert summary.std is not None
+        assert math.isnan(summary.std)
+
+
+def test_spread() -> None:
+    assert spread_pct([100.0, 102.0, 98.0]) == pytest.approx(4.0)
+    assert spread_pct([100.0]) is None
+    assert spread_pct([0.0, 0.0]) is None
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=300), st.integers(2, 50))
+def test_thinning_keeps_both_ends_and_the_order(samples: list[float], limit: int) -> None:
+    numbered = list(enumerate(samples))
+    kept = thin([float(index) for index, _ in numbered], limit)
+    assert len(kept) == min(limit, len(samples))
+    assert list(kept) == sorted(set(kept))
+    if samples:
+        assert kept[0] == 0.0
+        assert kept[-1] == float(len(samples) - 1)
+
+
+def test_thinning_to_even_steps() -> None:
+    assert thin([float(i) for i in range(9)], 3) == (0.0, 4.0, 8.0)
+    with pytest.raises(ValueError, match="limit is 1"):
+        thin([1.0, 2.0], 1)
+
+
+def noisy(center: float, count: int, seed: int, width: float = 0.05) -> list[float]:
+    generator = random.Random(seed)
+    return [center * (1 + width * generator.gauss(0, 1)) for _ in range(count)]
+
+
+def test_interval_of_equal_samples_is_one_point() -> None:
+    assert bootstrap_ratio_of_medians([6.0] * 10, [2.0] * 10, paired=True) == (3.0, 3.0)
+
+
+def test_interval_is_reproducible_and_holds_the_ratio() -> None:
+    numerator, denominator = noisy(30.0, 80, seed=1), noisy(10.0, 80, seed=2)
+    first = bootstrap_ratio_of_medians(numerator, denominator, paired=False)
+    assert first == bootstrap_ratio_of_medians(numerator, denominator, paired=False)
+    assert first is not None
+    low, high = first
+    numerator_median, denominator_median = median(numerator), median(denominator)
+    assert numerator_median is not None
+    assert denominator_median is not None
+    assert low < numerator_median / denominator_median < high
+    assert high - low < 0.2
+
+
+def test_interval_covers_the_true_ratio_about_as_often_as_it_says() -> None:
+    """95 % of intervals hold 3.0; 200 runs give 190 give or take 3.1, and the bootstrap of medians is a little wide."""
+    held = 0
+    for run in range(200):
+        interval = bootstrap_ratio_of_medians(
+            noisy(30.0, 25, seed=2 * run), noisy(10.0, 25, seed=2 * run + 1), paired=False, resamples=400
+        )
+        assert interval is not None
+        held += interval[0] <= 3.0 <= interval[1]
+    assert 178 <= held <= 200
+
+
+def test_pairing_cancels_what_neighbours_share() -> None:
+    drift = [1.0 + 0.5 * index / 60 for index in range(60)]
+    numerator = [30.0 * factor for factor in drift]
+    denominator = [10.0 * factor for factor in drift]
+    paired = bootstrap_ratio_of_medians(numerator, denominator, paired=True)
+    unpaired = bootstrap_ratio_of_medians(numerator, denominator, paired=False)
+    assert paired is not None
+    assert unpaired is not None
+    assert paired == pytest.approx((3.0, 3.0))
+    assert unpaired[1] - unpaired[0] > 0.2
+
+
+def test_too_few_samples_have_no_interval() -> None:
+    enough = [1.0] * MIN_FOR_INTERVAL
+    assert bootstrap_ratio_of_medians(enough, enough, paired=True) == (1.0, 1.0)
+    assert bootstrap_ratio_of_medians(enough[1:], enough, paired=False) is None
+    # The border itself: n samples bracket the median with probability 1 - 2 * 0.5**n.
+    assert 1 - 2 * 0.5**MIN_FOR_INTERVAL >= 0.95 > 1 - 2 * 0.5 ** (MIN_FOR_INTERVAL - 1)
+
+
+def test_interval_refuses_what_is_not_finite_and_pairs_that_do_not_pair() -> None:
+    assert bootstrap_ratio_of_medians([1.0] * 5 + [math.nan], [1.0] * 6, paired=True) is None
+    with pytest.raises(ValueError, match="6 against 7"):
+        bootstrap_ratio_of_medians([1.0] * 6, [1.0] * 7, paired=True)
