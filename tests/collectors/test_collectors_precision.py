@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 import random
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-import torch.utils.deterministic
+from precision_runs import codes, passes, run, vectors, workload
 from torch import Tensor, nn
 
-from kprof.collectors.poison import CPU_METHOD, poisoned_memory, sizes_of
+from kprof.collectors.poison import CPU_METHOD
 from kprof.collectors.precision import SideError, collect_precision
 from kprof.evidence import PrecisionEvidence, Side
-from kprof.workload import LoadedWorkload
-
-CPU = torch.device("cpu")
-
-
-def workload(kernel: Any, ref: Any, make_inputs: Callable[[], Any]) -> LoadedWorkload:
-    return LoadedWorkload(CPU, kernel, ref, make_inputs, "ref")
-
-
-def vectors() -> list[Tensor]:
-    return [torch.randn(6, 5)]
-
-
-def run(
-    kernel: Any,
-    ref: Any,
-    make_inputs: Callable[[], Any] = vectors,
-    *,
-    trials: int = 3,
-    entered: list[Side] | None = None,
-    **options: Any,
-) -> PrecisionEvidence:
-    entered = [] if entered is None else entered
-    loaded = workload(kernel, ref, make_inputs)
-    return list(collect_precision(loaded, trials=trials, seed=7, enter=entered.append, **options))[-1]
-
-
-def codes(evidence: PrecisionEvidence) -> list[list[str]]:
-    return [[mismatch.code for mismatch in trial.mismatches] for trial in evidence.trials]
-
-
-def passes(evidence: PrecisionEvidence) -> bool:
-    return len(evidence.trials) == evidence.trials_requested and not any(codes(evidence))
 
 
 class Zeros(nn.Module):
@@ -315,167 +280,6 @@ def test_all_nan_on_both_sides_is_no_pass_unless_allowed() -> None:
     assert passes(run(undefined, undefined, trials=1, allow_nonfinite=True))
 
 
-def test_an_unwritten_element_is_caught_by_poisoned_memory() -> None:
-    def kernel(x: Tensor) -> Tensor:
-        result = torch.empty_like(x)
-        result[:-1] = x[:-1] * 2
-        return result
-
-    torch.empty(6, 5).copy_(torch.zeros(6, 5))
-    evidence = run(kernel, lambda x: x * 2, trials=1)
-    assert codes(evidence) == [["nonfinite_mismatch"]]
-    assert evidence.trials[0].mismatched_elements == 5
-
-
-def test_poison_covers_every_type_and_leaves_no_trace() -> None:
-    mode, fill = torch.get_deterministic_debug_mode(), torch.utils.deterministic.fill_uninitialized_memory
-    with warnings.catch_warnings(record=True) as seen, poisoned_memory(CPU, ()) as method:
-        warnings.simplefilter("always")
-        for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float64):
-            assert torch.empty(4, dtype=dtype).float().isnan().all()
-        # What torch::empty of a C++ extension calls.
-        assert torch.ops.aten.empty.memory_format([4]).isnan().all()
-        assert torch.empty_strided((2, 2), (1, 2)).isnan().all()
-        assert (torch.empty(4, dtype=torch.int32) == 2**31 - 1).all()
-    assert method == CPU_METHOD
-    assert seen == []
-    assert torch.get_deterministic_debug_mode() == mode == 0
-    assert torch.utils.deterministic.fill_uninitialized_memory == fill
-
-
-def test_poison_silences_the_warnings_of_its_own_mode_only() -> None:
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        with poisoned_memory(CPU, ()):
-            warnings.warn("put_ does not have a deterministic implementation, but you set warn_only", stacklevel=1)
-            warnings.warn("mine", stacklevel=1)
-    assert [str(one.message) for one in seen] == ["mine"]
-
-
-def test_poison_restores_the_callers_mode_after_an_error() -> None:
-    torch.set_deterministic_debug_mode("error")
-    torch.utils.deterministic.fill_uninitialized_memory = False
-    try:
-        with pytest.raises(KeyError), poisoned_memory(CPU, ()):
-            raise KeyError
-        assert torch.get_deterministic_debug_mode() == 2
-        assert torch.utils.deterministic.fill_uninitialized_memory is False
-    finally:
-        torch.set_deterministic_debug_mode("default")
-        torch.utils.deterministic.fill_uninitialized_memory = True
-
-
-def test_other_devices_are_not_poisoned_and_sizes_are_bytes() -> None:
-    with poisoned_memory(torch.device("meta"), (4,)) as method:
-        assert method is None
-    assert sizes_of([torch.empty(3), (torch.empty(2, dtype=torch.float64), 1)]) == [12, 16]
-
-
-class Noisy(nn.Module):
-    """The same layer with another initialiser: the same seed gives other weights."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(5, 5)
-        nn.init.normal_(self.linear.weight)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.nn.functional.linear(x, self.linear.weight, self.linear.bias)
-
-
-class Plain(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(5, 5)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x)  # type: ignore[no-any-return]
-
-
-def test_weights_of_another_initialiser_are_copied_by_name() -> None:
-    """Case 42."""
-    evidence = run(Noisy(), Plain())
-    assert evidence.weights == "copied_by_name"
-    assert passes(evidence)
-
-
-def test_equal_weights_are_compared_as_constructed() -> None:
-    kernel, ref = Plain(), Plain()
-    kernel.load_state_dict(ref.state_dict())
-    evidence = run(kernel, ref)
-    assert evidence.weights == "as_constructed"
-    assert passes(evidence)
-
-
-def test_a_wrong_kernel_with_equal_weights_is_wrong() -> None:
-    """Case 42: the difference is the kernel's own."""
-
-    class Doubles(Plain):
-        def forward(self, x: Tensor) -> Tensor:
-            return 2 * super().forward(x)
-
-    kernel, ref = Doubles(), Plain()
-    kernel.load_state_dict(ref.state_dict())
-    evidence = run(kernel, ref)
-    assert evidence.weights == "as_constructed"
-    assert codes(evidence) == [["value_mismatch"]] * 3
-    evidence = run(Doubles(), Plain())
-    assert evidence.weights == "copied_by_name"
-    assert codes(evidence) == [["value_mismatch"]] * 3
-
-
-def test_weights_copied_by_shape_carry_a_warning() -> None:
-    class Renamed(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.w, self.b = nn.Parameter(torch.zeros(5, 5)), nn.Parameter(torch.zeros(5))
-
-        def forward(self, x: Tensor) -> Tensor:
-            return x @ self.w.t() + self.b
-
-    evidence = run(Renamed(), Plain())
-    assert evidence.weights == "copied_by_shape"
-    assert [warning.code for warning in evidence.warnings] == ["weights_copied_by_shape"]
-    assert passes(evidence)
-
-
-def test_weights_that_cannot_be_copied_end_the_trials() -> None:
-    """Case 42: not comparable is not incorrect."""
-
-    class Fused(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.packed = nn.Parameter(torch.randn(30))
-
-        def forward(self, x: Tensor) -> Tensor:
-            return x @ self.packed[:25].view(5, 5) + self.packed[25:]
-
-    evidence = run(Fused(), Plain())
-    assert evidence.weights == "not_comparable"
-    assert len(evidence.trials) == 1
-    assert [warning.code for warning in evidence.warnings] == ["weights_not_comparable"]
-
-
-def test_buffers_are_restored_before_every_call() -> None:
-    """Case 42: a step counter or a cache in a buffer does not carry over, on either side."""
-
-    class Counts(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.register_buffer("steps", torch.zeros(()))
-
-        def forward(self, x: Tensor) -> Tensor:
-            self.steps += 1
-            return x * self.steps
-
-    kernel, ref = Counts(), Counts()
-    evidence = run(kernel, ref)
-    assert passes(evidence)
-    assert evidence.trials[2].max_abs_error == 0.0
-    assert evidence.kernel_error_vs_fp64 == 0.0
-    assert float(ref.steps) == 1.0
-
-
 def test_both_sides_draw_the_same_random_numbers() -> None:
     def noise(x: Tensor) -> Tensor:
         return x + torch.rand_like(x) + random.random() + np.random.rand()
@@ -499,97 +303,6 @@ def test_an_unsteady_kernel_within_tolerance_passes_and_is_not_deterministic() -
     assert [trial.deterministic for trial in evidence.trials] == [False] * 3
 
 
-def test_a_kernel_more_exact_than_a_low_precision_reference_passes() -> None:
-    """Case 43: the reference rounds to bf16 at every step, the kernel once."""
-
-    def steps(x: Tensor) -> Tensor:
-        total = torch.zeros_like(x[:, 0])
-        for column in range(x.shape[1]):
-            total = total + x[:, column]
-        return total
-
-    def kernel(x: Tensor) -> Tensor:
-        return x.double().sum(1).to(x.dtype)
-
-    evidence = run(kernel, steps, lambda: [torch.randn(64, 4096).bfloat16() + 0.5])
-    assert passes(evidence)
-    assert evidence.ref_error_vs_fp64 is not None
-    assert evidence.kernel_error_vs_fp64 is not None
-    assert evidence.kernel_error_vs_fp64 < evidence.ref_error_vs_fp64
-    (tolerance,) = evidence.trials[2].tolerances
-    assert tolerance.atol == pytest.approx(2 * evidence.ref_error_vs_fp64)
-    assert tolerance.atol > 2e-2 * tolerance.scale
-    assert "tolerance_widened" in [note.code for note in evidence.trials[2].notes]
-
-
-def test_a_kernel_less_exact_than_the_reference_gets_no_wider_tolerance() -> None:
-    def coarse(x: Tensor) -> Tensor:
-        return (x.bfloat16() @ x.bfloat16().t()).float()
-
-    evidence = run(coarse, lambda x: x @ x.t(), lambda: [torch.randn(32, 64)])
-    assert codes(evidence) == [["value_mismatch"]] * 3
-    assert evidence.ref_error_vs_fp64 is not None
-    assert evidence.kernel_error_vs_fp64 is not None
-    assert evidence.kernel_error_vs_fp64 > 100 * evidence.ref_error_vs_fp64
-
-
-def test_the_errors_against_float64_are_those_of_a_hand_computed_run() -> None:
-    third = nn.Linear(1, 1, bias=False)
-    nn.init.constant_(third.weight, 1 / 3)
-    evidence = run(lambda x: x / 3 + 0.25, third, lambda: [torch.ones(1, 1)], trials=1)
-    # The weight in float64 is the float32 third: the reference is exact against its own float64 run.
-    assert evidence.ref_error_vs_fp64 == 0.0
-    assert evidence.kernel_error_vs_fp64 == pytest.approx(0.25, rel=1e-6)
-    assert third.weight.dtype == torch.float32
-
-
-def fixed_type(x: Tensor) -> Tensor:
-    return x @ torch.ones(5, 5, dtype=torch.float32)
-
-
-def single_inside(x: Tensor) -> Tensor:
-    return x.float().softmax(-1).to(x.dtype)
-
-
-def halves(x: Tensor) -> Tensor:
-    return x.half()
-
-
-@pytest.mark.parametrize(
-    ("ref", "code"),
-    [
-        (fixed_type, "fp64_reference_failed"),
-        (single_inside, "fp64_reference_casts_down"),
-        (halves, "fp64_reference_casts_down"),
-        (lambda x: torch.nn.functional.dropout(x), "fp64_reference_random"),
-        (lambda x: x.argsort(-1), "no_floating_output"),
-        (lambda x: x * 2 if x.dtype is torch.float32 else (x, x), "fp64_reference_differs"),
-        (lambda x: x * float("nan"), "no_finite_elements"),
-    ],
-)
-def test_a_float64_run_that_is_none_has_its_reason(ref: Any, code: str) -> None:
-    evidence = run(ref, ref, trials=1)
-    assert evidence.kernel_error_vs_fp64 is None
-    assert evidence.ref_error_vs_fp64 is None
-    assert evidence.fp64_reason is not None
-    assert evidence.fp64_reason.code == code
-    assert torch.get_default_dtype() == torch.float32
-
-
-def test_a_float64_run_out_of_memory_has_its_reason() -> None:
-    """Case 44: it costs the yardstick, not the trial."""
-
-    def ref(x: Tensor) -> Tensor:
-        if x.dtype is torch.float64:
-            torch.empty(2**58)
-        return x * 2
-
-    evidence = run(lambda x: x + x, ref)
-    assert passes(evidence)
-    assert evidence.fp64_reason is not None
-    assert evidence.fp64_reason.code == "fp64_out_of_memory"
-
-
 def test_out_of_memory_in_a_side_is_that_sides() -> None:
     """Case 44: the side that ran out is named."""
 
@@ -600,24 +313,6 @@ def test_out_of_memory_in_a_side_is_that_sides() -> None:
         run(huge, lambda x: x)
     assert caught.value.side == "kernel"
     assert "can't allocate memory" in str(caught.value.error)
-
-
-def test_a_mismatching_structure_leaves_the_kernel_without_a_yardstick() -> None:
-    evidence = run(lambda x: x[:1], lambda x: x * 2, trials=1)
-    assert evidence.kernel_error_vs_fp64 is None
-    assert evidence.ref_error_vs_fp64 == 0.0
-    assert evidence.fp64_reason is not None
-    assert evidence.fp64_reason.code == "kernel_output_differs"
-
-
-def test_a_compiled_reference_has_its_yardstick() -> None:
-    compiled = torch.compile(Plain(), backend="eager")
-    kernel = Plain()
-    kernel.load_state_dict({name.removeprefix("_orig_mod."): tensor for name, tensor in compiled.state_dict().items()})
-    evidence = run(kernel, compiled, trials=1)
-    assert passes(evidence)
-    assert evidence.fp64_reason is None
-    assert evidence.ref_error_vs_fp64 is not None
 
 
 def test_jittering_shapes_are_recorded() -> None:
