@@ -120,6 +120,8 @@ class _Collection:
             device=plan.device,
             trials=plan.trials,
             stages=stages,
+            # A replacement finds compiled what the first worker compiled: the first one's answer holds.
+            describe="build" not in self.evidence,
             allow_nonfinite=plan.allow_nonfinite,
             headline_only=headline_only,
             cache_dir=str(cache_dir()),
@@ -131,20 +133,14 @@ class _Collection:
         for update in outcome.updates:
             for name in _EVIDENCE:
                 if (found := getattr(update, name)) is not None:
-                    self._merge(name, found)
+                    self.evidence[name] = found
+            if update.clocks_after is not None:
+                environment = self.evidence["environment"]
+                self.evidence["environment"] = msgspec.structs.replace(environment, clocks_after=update.clocks_after)
             if update.fault is not None:
                 self.faults.append(update.fault)
         if outcome.fault is not None:
             self.faults.append(outcome.fault)
-
-    def _merge(self, name: str, found: Any) -> None:
-        if name == "environment" and (kept := self.evidence["environment"]).clocks_before is not None:
-            # The first worker's clocks before, the last one's after.
-            found = msgspec.structs.replace(found, clocks_before=kept.clocks_before)
-        if name == "build" and (kept := self.evidence.get("build")) is not None:
-            # A replacement finds compiled what the first worker compiled: the first one's times are the build's.
-            found = kept
-        self.evidence[name] = found
 
     def _loaded(self) -> bool:
         return not any(fault.stage in ("load", "build") for fault in self.faults)

@@ -222,6 +222,8 @@ class Series(Record, frozen=True, kw_only=True):
     """What the timer reads round nothing at all (an empty event pair)."""
     resolution_us: float | None = None
     """The timer's step."""
+    preemptions: int | None = None
+    """Times that the operating system took a processor from this process while the samples were taken."""
 
 
 class ClockGroup(Record, frozen=True, kw_only=True):
@@ -247,7 +249,7 @@ class TimingEvidence(Record, frozen=True, kw_only=True):
     series: tuple[Series, ...] = ()
     repeats: tuple[Repeat, ...] = ()
     absent: dict[str, Reason] = {}
-    """Why a series is missing, by ``timer`` or ``timer.cache``."""
+    """Why a series is missing, by ``timer``, ``timer.cache`` or ``timer.side``."""
     kernel_off_current_stream: bool | None = None
     """A graph of the kernel's call captured nothing: it does not launch on torch's current stream."""
     flush_bytes: int | None = None

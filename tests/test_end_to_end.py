@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from running import LOGSUMEXP, REPO, Run, run_kprof
 
 from kprof.report import report_schema
 
-REPO = Path(__file__).resolve().parents[1]
-LOGSUMEXP = REPO / "kernels" / "logsumexp"
 REF = """
 import torch
 N = 64
@@ -33,26 +27,6 @@ class ModelNew(torch.nn.Module):
 """
 
 
-@dataclass
-class Run:
-    """One run of the command."""
-
-    code: int
-    stdout: str
-    stderr: str
-    seconds: float
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The report on stdout: strict JSON, nothing beside it, valid by the published schema."""
-        report = json.loads(self.stdout, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-        jsonschema.validate(report, report_schema())
-        return report  # type: ignore[no-any-return]
-
-    def block(self, name: str) -> dict[str, Any]:
-        return self.report["blocks"][name]  # type: ignore[no-any-return]
-
-
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
@@ -61,18 +35,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def kprof(tmp_path: Path, cache: Path) -> Any:
     def call(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> Run:
-        began = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "kprof", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=cwd or tmp_path,
-            env={**os.environ, "KPROF_CACHE_DIR": str(cache), "PYTHONPATH": str(REPO), **environment},
-            timeout=250,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        run = run_kprof(*arguments, cwd=cwd or tmp_path, cache=cache, **environment)
+        if run.stdout.startswith("{"):
+            jsonschema.validate(run.report, report_schema())
+        return run
 
     return call
 

@@ -15,6 +15,10 @@ STEPS_NEEDED: Final = 10.0
 """A value under this many timer steps is limited by the timer: one step is then a tenth of it or more."""
 
 
+PREEMPTED_SHARE: Final = 0.1
+"""A median moves when more than a few samples in a hundred were interrupted."""
+
+
 def resolution_limited(values: Iterable[tuple[float | None, float | None]]) -> bool | None:
     """A value lies under `STEPS_NEEDED` of its timer's steps.
 
@@ -66,6 +70,7 @@ def timing_warnings(capture: Capture, pairs: dict[Cache, DevicePair], *, limited
             hint="Fill inputs with random values in get_inputs().",
         )
     yield from _queue_warnings(capture)
+    yield from _contention_warnings(capture)
     estimates = [estimate for pair in pairs.values() for estimate in (pair.kernel, pair.ref) if estimate is not None]
     yield from _estimate_warnings(estimates)
     if limited:
@@ -83,6 +88,18 @@ def _queue_warnings(capture: Capture) -> Iterator[Reason]:
             code="host_time_inside",
             message=f"the device overtook the host while sampling ({', '.join(not_full)}): host time is in the samples",
         )
+
+
+def _contention_warnings(capture: Capture) -> Iterator[Reason]:
+    for one in all_series(capture):
+        samples = one.kernel_count + one.ref_count
+        if one.timer == "host" and one.preemptions is not None and one.preemptions > PREEMPTED_SHARE * samples > 0:
+            yield Reason(
+                code="host_contended",
+                message=f"other work took the processors {one.preemptions} times in {samples} samples of host time "
+                f"({one.cache}): these times are too long and the ratio may be off",
+                hint="Measure on a machine that does nothing else.",
+            )
 
 
 def _estimate_warnings(estimates: Iterable[Estimate]) -> Iterator[Reason]:

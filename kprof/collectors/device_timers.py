@@ -14,7 +14,7 @@ from kprof.collectors.sampling import Sampled, take_samples
 from kprof.collectors.timers import Timers, host_resolution_us, host_sample
 from kprof.evidence import Cache, Series, Side, Timer
 
-SPIN_MARGIN_US: Final = 30.0
+_SPIN_MARGIN_US: Final = 30.0
 _EMPTY_PAIRS: Final = 50
 _STREAM_WINDOW_US: Final = 3000.0
 _STREAM_MAX_CALLS: Final = 200
@@ -51,7 +51,7 @@ class DeviceTimers:
         readings = []
         for _ in range(_EMPTY_PAIRS):
             pair = EventPair()
-            self.queue.spin(SPIN_MARGIN_US)
+            self.queue.spin(_SPIN_MARGIN_US)
             pair.start()
             pair.end()
             readings.append(pair.wait_us())
@@ -77,7 +77,7 @@ class DeviceTimers:
         self.timers.enter(side)
         call = self.timers.calls[side]
         spin_calls = 1 if cache == "cold" else 2
-        self.queue.spin(2 * spin_calls * self._enqueue_us[side] + SPIN_MARGIN_US)
+        self.queue.spin(2 * spin_calls * self._enqueue_us[side] + _SPIN_MARGIN_US)
         if cache == "cold":
             self.queue.flush()
         else:
@@ -117,7 +117,7 @@ class DeviceTimers:
         sampled = take_samples(
             lambda side: self._stream_sample(side, calls),
             self.timers.sides,
-            replace(self.timers.policy, min_samples=20, max_samples=100),
+            replace(self.timers.policy, min_samples=20, floor_samples=10, max_samples=100),
             timer="host_stream",
             cache="warm",
             read_clock=self.timers.read_clock,

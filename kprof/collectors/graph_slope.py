@@ -9,14 +9,19 @@ from typing import Any, Final
 import torch
 
 from kprof.collectors.device_queue import DeviceQueue, EventPair
-from kprof.collectors.device_timers import SPIN_MARGIN_US, DeviceTimers
+from kprof.collectors.device_timers import DeviceTimers
 from kprof.collectors.sampling import Sampled, take_samples
 from kprof.collectors.timers import Timers
 from kprof.evidence import Reason, Series, Side
 from kprof.workload import first_line
 
 _BURST_US: Final = 1000.0
+# Bursts of this length with the spins and waits round them stay far under any power limit: no rest for them.
+_LIGHT_BUSY_US: Final = 600.0
 _MAX_CALLS: Final = 100
+# Launching a graph costs the host tens of microseconds, more after a rest.
+_FIRST_SPIN_US: Final = 60.0
+_SPIN_TRIES: Final = 6
 # What torch warns of at the end of a capture that holds nothing.
 _EMPTY_GRAPH: Final = "graph is empty"
 
@@ -33,6 +38,7 @@ def graph_series(device: DeviceTimers) -> tuple[tuple[Series, Sampled] | None, d
             refused[side] = error.reason
         else:
             pairs[side] = _GraphPair(short, long, calls)
+            pairs[side].settle(device.queue)
     if not pairs:
         return None, refused
     calls = max(pair.calls for pair in pairs.values())
@@ -43,7 +49,7 @@ def graph_series(device: DeviceTimers) -> tuple[tuple[Series, Sampled] | None, d
         timer="graph",
         cache="warm",
         read_clock=device.timers.read_clock,
-        busy_us=lambda us: 3 * us * calls,
+        busy_us=lambda us: 3 * us * calls - _LIGHT_BUSY_US,
     )
     return (sampled.series("graph", "warm", calls_per_sample=calls), sampled), refused
 
@@ -63,18 +69,30 @@ class _GraphPair:
     short: torch.cuda.CUDAGraph
     long: torch.cuda.CUDAGraph
     calls: int
+    spin_us: float = _FIRST_SPIN_US
 
     def sample(self, queue: DeviceQueue) -> float:
         """Microseconds a call, from one replay of each graph."""
-        times = []
-        for graph in (self.short, self.long):
-            pair = EventPair()
-            queue.spin(SPIN_MARGIN_US)
-            pair.start()
-            graph.replay()
-            pair.end()
-            times.append(pair.wait_us())
-        return (times[1] - times[0]) / self.calls
+        return (self._replay(queue, self.long)[0] - self._replay(queue, self.short)[0]) / self.calls
+
+    def settle(self, queue: DeviceQueue) -> None:
+        """Lengthen the spin until both replays are enqueued before the device reaches them; this warms them up too."""
+        for _ in range(_SPIN_TRIES):
+            replays = [self._replay(queue, graph) for graph in (self.short, self.long) for _ in range(3)]
+            if all(full for _, full in replays):
+                break
+            self.spin_us *= 2
+        self.spin_us *= 1.5
+
+    def _replay(self, queue: DeviceQueue, graph: torch.cuda.CUDAGraph) -> tuple[float, bool]:
+        """Microseconds of one replay behind a full queue, and whether the queue stayed full."""
+        pair = EventPair()
+        queue.spin(self.spin_us)
+        pair.start()
+        graph.replay()
+        pair.end()
+        full = not pair.started()
+        return pair.wait_us(), full
 
 
 def _new_graph() -> torch.cuda.CUDAGraph:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import math
+import resource
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,9 +25,12 @@ class SamplingPolicy:
     """When a series is long enough."""
 
     min_samples: int = 100
+    """Before a series may end because its interval is narrow."""
+    floor_samples: int = 30
+    """Before it may end because its budget is spent."""
     max_samples: int = 1000
     budget_s: float = 0.6
-    """Wall time for both sides together; until ``min_samples`` are there it may take four times this."""
+    """Wall time for both sides together; until ``floor_samples`` are there it may take four times this."""
     target: float = 0.0015
     """Half width of the median's 95 % interval, relative, that ends a series."""
     group_s: float = 0.02
@@ -52,6 +56,7 @@ class Sampled:
     samples: dict[Side, tuple[float, ...]]
     groups: tuple[ClockGroup, ...]
     dropped: int
+    preemptions: int
 
     def series(self, timer: Timer, cache: Cache, **details: object) -> Series:
         """As evidence, thinned evenly to `MAX_KEPT` samples a side."""
@@ -64,6 +69,7 @@ class Sampled:
             kernel_count=len(kernel),
             ref_count=len(ref),
             dropped_by_clock=self.dropped,
+            preemptions=self.preemptions,
             **details,  # type: ignore[arg-type]
         )
 
@@ -91,6 +97,7 @@ def take_samples(
     """
     groups: list[_Group] = []
     began = time.perf_counter()
+    preempted_before = _preemptions()
     with _no_collection():
         clock = read_clock()
         while not _enough(groups, sides, policy, time.perf_counter() - began):
@@ -108,7 +115,12 @@ def take_samples(
             if g.before is not None and g.after is not None
         ),
         dropped=sum(len(values) for g in groups if g.dropped for values in g.samples.values()),
+        preemptions=_preemptions() - preempted_before,
     )
+
+
+def _preemptions() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _fill(
@@ -143,9 +155,9 @@ def _enough(groups: list[_Group], sides: tuple[Side, ...], policy: SamplingPolic
         return not sides
     if count >= policy.max_samples or elapsed_s >= 4 * policy.budget_s:
         return True
-    if count < policy.min_samples:
-        return False
-    return elapsed_s >= policy.budget_s or all(relative_half_width(values) <= policy.target for values in series)
+    if elapsed_s >= policy.budget_s and count >= policy.floor_samples:
+        return True
+    return count >= policy.min_samples and all(relative_half_width(values) <= policy.target for values in series)
 
 
 def relative_half_width(values: list[float]) -> float:
@@ -190,7 +202,6 @@ def thin(values: tuple[float, ...], most: int) -> tuple[float, ...]:
 def _no_collection() -> Iterator[None]:
     """Python's garbage collector off: a collection inside a sample is not the kernel's time."""
     was_enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import torch
-from kprof.trees import clone_tree
 
 from kprof.collectors.clocks import ClockMonitor, board_uuid
 from kprof.collectors.device_timers import DeviceTimers
@@ -21,6 +20,7 @@ from kprof.collectors.graph_slope import graph_series
 from kprof.collectors.sampling import Sampled, SamplingPolicy, take_samples
 from kprof.collectors.timers import Timers, host_resolution_us, host_sample, warm_up
 from kprof.evidence import Cache, Reason, Series, Side, TimingEvidence
+from kprof.trees import clone_tree
 from kprof.workload import LoadedWorkload
 
 _CACHES: tuple[Cache, ...] = ("cold", "warm")
@@ -65,7 +65,7 @@ def _bound(model: Callable[..., Any], arguments: list[Any]) -> Callable[[], Any]
 
 def _time_on_cpu(timers: Timers) -> Iterator[TimingEvidence]:
     warm_up(timers)
-    policy = replace(timers.policy, budget_s=2.5 * timers.policy.budget_s, min_samples=10)
+    policy = replace(timers.policy, budget_s=2.5 * timers.policy.budget_s, floor_samples=10)
     sampled = take_samples(lambda side: host_sample(timers, side), timers.sides, policy, timer="host", cache="warm")
     no_device = Reason(code="no_device", message="the CPU has no device queue, events or graphs")
     yield TimingEvidence(

@@ -201,6 +201,11 @@ def _random_state(device: torch.device) -> Tensor:
 class _PrecisionWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notices the first operator that takes float64 and gives a lower precision."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Torch would import its compiler, seconds of work, to keep it out of a function that it never compiles.
+        return False
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.lost_in: str | None = None

@@ -13,6 +13,7 @@ import msgspec
 
 from kprof.evidence import (
     BuildEvidence,
+    ClockReading,
     Environment,
     Fault,
     LaunchesEvidence,
@@ -42,6 +43,8 @@ class Request(Record, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     """What to do after loading, in order."""
     allow_nonfinite: bool = False
+    describe: bool = True
+    """Answer with environment, workload and build too: once a run is enough."""
     headline_only: bool = False
     """Time only what the headline needs: a repeat in a fresh process."""
     cache_dir: str
@@ -59,6 +62,7 @@ class Update(Record, frozen=True, kw_only=True):
     fault: Fault | None = None
     workload: Workload | None = None
     environment: Environment | None = None
+    clocks_after: ClockReading | None = None
     build: BuildEvidence | None = None
     precision: PrecisionEvidence | None = None
     timing: TimingEvidence | None = None

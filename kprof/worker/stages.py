@@ -47,13 +47,12 @@ class Session:
         with self._faults():
             self.device = self.watch.device = resolve_device(self.request.device)
             self._prepare()
-            environment = collect_environment(self.device, self.request.command)
-            self.answers.send(Update(environment=environment))
+            if self.request.describe:
+                self.answers.send(Update(environment=collect_environment(self.device, self.request.command)))
             with self.watch.installed():
                 self.workload = load_workload(self.request, self.device, self.watch, self.answers)
                 self._stages()
-            clocks = read_clocks(self.device)
-            self.answers.send(Update(environment=msgspec.structs.replace(environment, clocks_after=clocks)))
+            self.answers.send(Update(clocks_after=read_clocks(self.device)))
         self.answers.mark(None)
 
     def _prepare(self) -> None:
@@ -69,7 +68,8 @@ class Session:
 
     def _stages(self) -> None:
         assert self.workload is not None
-        self._describe(self.workload)
+        if self.request.describe:
+            self._describe(self.workload)
         self.answers.send(Update(finished="load"))
         runs: dict[Stage, Callable[[LoadedWorkload], None]] = {
             "precision": self._precision,
@@ -83,7 +83,8 @@ class Session:
             self.answers.enter(stage)
             with self._faults():
                 runs[stage](self.workload)
-            self._send_build(self.workload)
+            if self.request.describe:
+                self._send_build(self.workload)
             self.answers.send(Update(finished=stage))
 
     def _describe(self, workload: LoadedWorkload) -> None:

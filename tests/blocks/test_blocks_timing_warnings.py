@@ -96,7 +96,7 @@ def test_a_kernel_off_the_current_stream_is_warned_about() -> None:
     assert "a CUDA graph captures nothing" in block.warnings[0].message
     assert block.reasons["graph.warm.kernel_median_us"] == "off_current_stream"
     assert block.device.warm is not None
-    assert (block.device.warm.kernel_estimator, block.device.warm.ref_estimator) == ("cupti", "graph")
+    assert (block.device.warm.kernel_estimator, block.device.warm.ref_estimator) == ("cupti", "cupti")
 
 
 def test_constant_inputs_are_warned_about_by_name() -> None:

@@ -125,9 +125,7 @@ def test_when_most_groups_stray_none_is_dropped(clock: FakeTime) -> None:
 def test_a_board_that_tells_no_clock_drops_nothing(clock: FakeTime) -> None:
     policy = SamplingPolicy(min_samples=40, max_samples=40)
     take = taking(clock, [], repeat(1.0))
-    sampled = take_samples(
-        take, ("kernel",), policy, timer="event", cache="cold", read_clock=readings(*[None] * 20)
-    )
+    sampled = take_samples(take, ("kernel",), policy, timer="event", cache="cold", read_clock=readings(*[None] * 20))
     assert (sampled.dropped, len(sampled.samples["kernel"])) == (0, 40)
 
 
