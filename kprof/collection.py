@@ -104,7 +104,7 @@ class _Collection:
         repeats: list[Repeat] = []
         for _ in range(self.plan.repeats - 1):
             for stage in ("timing", "launches") if self._on_cuda() else ("timing",):
-                outcome = self._worker((stage,), headline_only=True)  # type: ignore[arg-type]
+                outcome = self._worker((stage,), headline_only=True)
                 for update in reversed(outcome.updates):
                     if isinstance(found := getattr(update, stage), (TimingEvidence, LaunchesEvidence)):
                         repeats.extend(_medians(series) for series in found.series)

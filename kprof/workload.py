@@ -78,7 +78,8 @@ class LoadedWorkload:
             WorkloadError: get_inputs raised or gave something that is no sequence of arguments.
         """
         if self._kept is not None and self._kept[0] == seed:
-            return clone_tree(self._kept[1])
+            kept: list[Any] = clone_tree(self._kept[1])
+            return kept
         seed_everything(seed)
         try:
             made = self.make_inputs()

@@ -2,8 +2,8 @@
 
 No timer measures device time without bias. An event pair reads what an empty pair reads too much, and a little more
 after that is taken off; CUPTI slows kernels of very many blocks; the slope of a CUDA graph has neither fault, exists
-only warm, and serves calls of one kernel alone: several kernels follow each other closer in a graph than on a stream (nine
-kernels of torch.logsumexp on an H200: 13.4 us a call in a graph, 20.2 on a stream by CUPTI, 20.4 by events). The
+only warm, and serves calls of one kernel alone: several kernels follow each other closer in a graph than on a stream
+(nine kernels of torch.logsumexp on an H200: 13.4 us a call in a graph, 20.2 on a stream by CUPTI, 20.4 by events). The
 numbers in `KnownBiases` decide.
 """
 
@@ -34,22 +34,27 @@ DEFAULT_STEPS_US: Final[dict[Timer, float]] = {"cupti": 0.032, "event": 0.5}
 class KnownBiases(Record, frozen=True, kw_only=True):
     """How far each timer is off, and the borders that follow from it.
 
-    Measured on an H200 (driver 580, torch 2.11) on one logsumexp kernel at five sizes from 1.2 to 235 us, each timed
-    by events behind a pre-filled queue, by graphs of 100 replays and by CUPTI.
+    Measured on an H200 (driver 580, torch 2.11) on logsumexp at five sizes from 1.2 to 235 us, as one kernel in CUDA
+    and in Triton and as the nine of torch.logsumexp, each timed by events behind a pre-filled queue, by the slope of
+    graphs and by CUPTI.
     """
 
-    events_from_us: float = 20.0
+    events_from_us: dict[Cache, float] = msgspec.field(default_factory=lambda: {"cold": 50.0, "warm": 20.0})
     """From here on what is left of the events' bias is small against the time; below it, graph or CUPTI."""
     events_check_from_us: float = 10.0
     """Below this an event pair is no cross-check: its leftover bias is a tenth of the time."""
-    events_excess_us: tuple[float, float] = (0.2, 0.9)
-    """Calibrated events read this much too much ..."""
+    events_excess_us: dict[Cache, tuple[float, float]] = msgspec.field(
+        default_factory=lambda: {"cold": (0.2, 2.3), "warm": (0.0, 0.9)}
+    )
+    """Calibrated events read this much too much (cold: the kernel's code and arguments come from DRAM first) ..."""
     events_excess_below_us: float = 50.0
     """... up to this size."""
     cupti_excess: float = 0.05
     """CUPTI slows a kernel of many blocks by up to this share ..."""
     cupti_excess_above_blocks: int = 20_000
     """... from this many blocks."""
+    graph_gap_us: float = 0.25
+    """The slope of a graph holds the gap to the next node, up to this much."""
     disagree_share: float = 0.03
     disagree_us: float = 0.5
     """Two estimators disagree when the biases leave more than this share, and more than this time, unexplained."""
@@ -64,6 +69,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     """One side's device time by one timer, what the timer reads round nothing taken off."""
 
     timer: Timer
+    cache: Cache
     samples: tuple[float, ...]
     count: int
     dropped_by_clock: int
@@ -126,6 +132,7 @@ def _estimate(capture: Capture, series: Series, side: Side, samples: tuple[float
     one_piece = series.timer == "cupti" and _launch_count(capture, side) == 1
     return Estimate(
         timer=series.timer,
+        cache=series.cache,
         samples=calibrated,
         count=series.kernel_count if side == "kernel" else series.ref_count,
         dropped_by_clock=series.dropped_by_clock,
@@ -158,7 +165,7 @@ def choose(found: Candidates) -> Estimate | None:
     # Host time inside a sample only adds to it: of a timer with some inside and one without, the lower is nearer.
     if not short.trusted and event.median_us < short.median_us:
         return event
-    return event if short.median_us >= KNOWN.events_from_us else short
+    return event if short.median_us >= KNOWN.events_from_us[short.cache] else short
 
 
 def choose_pair(kernel: Candidates, ref: Candidates) -> tuple[Estimate | None, Estimate | None]:
@@ -218,10 +225,12 @@ def _true_range(estimate: Estimate, blocks: int | None) -> tuple[float, float]:
     """Where the true time lies, if the known biases are all there is, us."""
     reading = estimate.median_us
     if estimate.timer == "event" and reading < KNOWN.events_excess_below_us:
-        least, most = KNOWN.events_excess_us
+        least, most = KNOWN.events_excess_us[estimate.cache]
         return reading - most, reading - least
     if estimate.timer == "cupti" and blocks is not None and blocks > KNOWN.cupti_excess_above_blocks:
         return reading / (1.0 + KNOWN.cupti_excess), reading
+    if estimate.timer == "graph":
+        return reading - KNOWN.graph_gap_us, reading
     return reading, reading
 
 

@@ -14,7 +14,8 @@ from kprof.collectors.sampling import Sampled, take_samples
 from kprof.collectors.timers import Timers, host_resolution_us, host_sample
 from kprof.evidence import Cache, Series, Side, Timer
 
-_SPIN_MARGIN_US: Final = 30.0
+_SPIN_MARGIN_US: Final = 40.0
+_RETAKES: Final = 3
 _EMPTY_PAIRS: Final = 50
 _STREAM_WINDOW_US: Final = 3000.0
 _STREAM_MAX_CALLS: Final = 200
@@ -64,20 +65,29 @@ class DeviceTimers:
     def _lengthen_spin(self, side: Side) -> None:
         """Double the spin until a call is enqueued before the device reaches it; a call that synchronises never is."""
         for _ in range(6):
-            filled: list[bool] = []
-            for _ in range(5):
-                self._event_sample(side, "warm", filled)
+            filled = [self._event_once(side, "warm", 2.0)[1] for _ in range(5)]
             if all(filled) or self._enqueue_us[side] > MAX_SPIN_US / 4:
                 return
             self._enqueue_us[side] *= 2
 
     def _event_sample(self, side: Side, cache: Cache, filled: list[bool]) -> float:
-        """An event pair round one call behind a pre-filled queue, in microseconds; notes whether it stayed filled."""
+        """An event pair round one call behind a pre-filled queue, in microseconds; notes whether it stayed filled.
+
+        A sample that the device overtook holds host time: it is taken again behind a longer spin.
+        """
+        for attempt in range(_RETAKES):
+            us, full = self._event_once(side, cache, 2.0 ** (attempt + 1))
+            if full:
+                break
+        filled.append(full)
+        return us
+
+    def _event_once(self, side: Side, cache: Cache, spare: float) -> tuple[float, bool]:
         pair = EventPair()
         self.timers.enter(side)
         call = self.timers.calls[side]
         spin_calls = 1 if cache == "cold" else 2
-        self.queue.spin(2 * spin_calls * self._enqueue_us[side] + _SPIN_MARGIN_US)
+        self.queue.spin(spare * spin_calls * self._enqueue_us[side] + _SPIN_MARGIN_US)
         if cache == "cold":
             self.queue.flush()
         else:
@@ -85,10 +95,10 @@ class DeviceTimers:
         pair.start()
         result = call()
         pair.end()
-        filled.append(not pair.started())
+        full = not pair.started()
         torch.cuda.synchronize(self.timers.device)
         del result
-        return pair.wait_us()
+        return pair.wait_us(), full
 
     def event_series(self, cache: Cache) -> tuple[Series, Sampled]:
         """Event pairs, their bias left inside and recorded beside."""

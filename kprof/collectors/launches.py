@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 from kprof.collectors.profiled_session import (
     RUNS_A_PROFILER,
     CudaTurn,
     Session,
     Subject,
+    new_profiler,
     profilers_noted,
     read_profile,
     require_running,
@@ -39,7 +39,7 @@ WARM_UP_CALLS: Final = 3
 
 
 def collect_launches(
-    workload: LoadedWorkload, *, seed: int, enter: Callable[[Side], None], spans: int = 200, budget_s: float = 2.0
+    workload: LoadedWorkload, *, seed: int, enter: Callable[[Side], None], spans: int = 200, budget_s: float = 1.5
 ) -> LaunchesEvidence:
     """Profile both sides on equal inputs. To be called once in a process.
 
@@ -143,8 +143,7 @@ def _profiled(session: Callable[[], None], on_cuda: bool) -> TraceEvents:
     Raises:
         CannotMeasureError: the trace cannot be written or read.
     """
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_cuda else [])]
-    with profile(activities=activities) as profiler:
+    with new_profiler(on_cuda=on_cuda) as profiler:
         session()
         require_running()
     return read_profile(profiler)

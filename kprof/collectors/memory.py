@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.profiler import record_function
 
-from kprof.collectors.profiled_session import read_profile, require_running
+from kprof.collectors.profiled_session import new_profiler, read_profile, require_running
 from kprof.collectors.trace import TraceEvents
 from kprof.errors import CannotMeasureError
 from kprof.evidence import MemoryEvidence, Reason, Side, SideMemory
@@ -100,7 +100,7 @@ def _outside_torch(device: torch.device) -> int:
 
 def _on_cpu(call: Callable[..., Any], inputs: list[Any]) -> SideMemory:
     try:
-        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        with new_profiler(on_cuda=False, memory=True) as profiler:
             # The warm call is inside: torch tells of releases only for what it saw allocated.
             call(*inputs)
             gc.collect()

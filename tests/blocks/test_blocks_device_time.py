@@ -43,8 +43,10 @@ def test_what_an_empty_pair_reads_is_taken_off_events_alone() -> None:
     ("cache", "size", "timers", "expected"),
     [
         ("cold", 1.6, ("event", "cupti"), "cupti"),
-        ("cold", 19.9, ("event", "cupti"), "cupti"),
-        ("cold", 20.0, ("event", "cupti"), "event"),
+        ("cold", 49.9, ("event", "cupti"), "cupti"),
+        ("cold", 50.0, ("event", "cupti"), "event"),
+        ("warm", 19.9, ("event", "cupti"), "cupti"),
+        ("warm", 20.0, ("event", "cupti"), "event"),
         ("cold", 240.0, ("event", "cupti"), "event"),
         ("cold", 240.0, ("cupti",), "cupti"),
         ("cold", 1.6, ("event",), "event"),
@@ -75,10 +77,10 @@ def test_sides_of_like_size_share_an_estimator_and_others_do_not() -> None:
         assert two is not None
         return one.timer, two.timer
 
-    assert pair(18.0, 22.0) == ("cupti", "cupti")
-    assert pair(22.0, 18.0) == ("cupti", "cupti")
+    assert pair(45.0, 55.0) == ("cupti", "cupti")
+    assert pair(55.0, 45.0) == ("cupti", "cupti")
     assert pair(1.6, 100.0) == ("cupti", "event")
-    assert pair(30.0, 40.0) == ("event", "event")
+    assert pair(60.0, 80.0) == ("event", "event")
 
 
 def test_host_time_inside_events_rules_them_out() -> None:
@@ -129,10 +131,13 @@ def test_cupti_is_forgiven_five_percent_for_very_many_blocks_only() -> None:
 
 def test_events_under_50_us_are_forgiven_what_is_left_of_their_bias() -> None:
     readings = {"event": 12.0 + EVENT_BIAS_US, "cupti": 11.0}
-    told = check("cupti", "cold", readings, 100)
-    # Events say the truth is 0.2 to 0.9 below their 12.0: 0.1 us from CUPTI's 11.0 at the nearest.
-    assert told.unexplained_us == pytest.approx(0.1)
-    assert told.agrees
+    warm = check("cupti", "warm", readings, 100)
+    # Events say that the truth is at most 0.9 below their 12.0: 0.1 us from CUPTI's 11.0.
+    assert warm.unexplained_us == pytest.approx(0.1)
+    assert warm.agrees
+    # Cold they read up to 2.3 us too much, nine kernels of torch.logsumexp for one: 25.3 where CUPTI says 23.2.
+    cold = check("cupti", "cold", {"event": 25.3 + EVENT_BIAS_US, "cupti": 23.2}, 100)
+    assert cold.unexplained_us == 0.0
 
 
 @pytest.mark.parametrize(("cupti", "agrees"), [(15.48, True), (15.52, False)])
@@ -143,7 +148,7 @@ def test_both_limits_must_be_passed_to_disagree(cupti: float, agrees: bool) -> N
 
 def test_three_percent_of_a_long_time_is_the_limit() -> None:
     assert check("event", "warm", {"event": 100.0 + EVENT_BIAS_US, "graph": 102.9}, 100).agrees
-    assert not check("event", "warm", {"event": 100.0 + EVENT_BIAS_US, "graph": 103.1}, 100).agrees
+    assert not check("event", "warm", {"event": 100.0 + EVENT_BIAS_US, "graph": 103.35}, 100).agrees
 
 
 def test_events_under_10_us_are_no_cross_check() -> None:
