@@ -209,6 +209,35 @@ def test_memory_taken_behind_torchs_back_shows(measure: Callable[..., Run]) -> N
     assert run.block("memory")["ref_device_delta_mb"] == pytest.approx(0, abs=0.1)
 
 
+def test_work_on_a_stream_that_nobody_waits_for_is_seen(measure: Callable[..., Run]) -> None:
+    body = (
+        "\n        s = torch.cuda.Stream(); s.wait_stream(torch.cuda.current_stream())\n"
+        "        with torch.cuda.stream(s):\n            y = torch.relu(x) + 1\n        return y"
+    )
+    run = measure(PLAIN.format(body=body), "--set", f"N={1 << 26}", "--blocks", "timing,launches")
+    timing = run.block("timing")
+    # The events see no more than the launches; the profiler sees 2 x 2^26 floats move twice, 223 us at 4.8 TB/s.
+    assert timing["event"]["cold"]["kernel_median_us"] < 50
+    assert timing["status"] == "suspect" or timing["device"]["cold"]["kernel_median_us"] > 150
+    assert "timers_disagree" in {warning["code"] for warning in timing["warnings"]}
+
+
+def test_a_compiled_reference_is_faster_than_an_eager_one(measure: Callable[..., Run]) -> None:
+    arguments = ("--set", f"N={1 << 24}", "--blocks", "timing,launches")
+    eager = measure(PLAIN.format(body="return torch.relu(x) + 1"), *arguments)
+    compiled = measure(PLAIN.format(body="return torch.relu(x) + 1"), *arguments, "--ref-mode", "compile")
+    assert compiled.code == 0, compiled.stderr
+    assert compiled.block("launches")["ref_launches"] == 1
+    assert compiled.block("timing")["ref_us"] < 0.8 * eager.block("timing")["ref_us"]
+
+
+def test_repeats_time_in_fresh_processes(measure: Callable[..., Run]) -> None:
+    run = measure(PLAIN.format(body="return torch.relu(x) + 1"), "--blocks", "timing", "--repeats", "2")
+    assert run.code == 0, run.stderr
+    (cold,) = (r for r in run.block("timing")["repeats"] if r["timer"] == "cupti" and r["cache"] == "cold")
+    assert cold["kernel_us"][0] == pytest.approx(run.block("timing")["kernel_us"], rel=0.1)
+
+
 def test_a_replay_is_one_launch_and_many_kernels(measure: Callable[..., Run]) -> None:
     run = measure(REPLAYS, "--blocks", "precision,launches")
     assert run.code == 0, run.stderr

@@ -14,6 +14,7 @@ from kprof.blocks.device_time import (
     choose_pair,
     cross_check,
     largest_grid,
+    launch_count,
     second_opinion,
 )
 from kprof.blocks.views import CrossCheck, DeviceTimes, DeviceView, Repeats, Samples, View, ViewTimes
@@ -78,7 +79,7 @@ def _check(capture: Capture, side: Side, chosen: Estimate | None, found: Candida
     other = second_opinion(chosen, found) if chosen is not None else None
     if chosen is None or other is None:
         return None
-    return cross_check(chosen, other, largest_grid(capture, side))
+    return cross_check(chosen, other, largest_grid(capture, side), launch_count(capture, side))
 
 
 def timer_view(series: Sequence[Series], timer: Timer) -> View:

@@ -39,7 +39,7 @@ WARM_UP_CALLS: Final = 3
 
 
 def collect_launches(
-    workload: LoadedWorkload, *, seed: int, enter: Callable[[Side], None], spans: int = 200, budget_s: float = 1.5
+    workload: LoadedWorkload, *, seed: int, enter: Callable[[Side], None], spans: int = 200, budget_s: float = 1.0
 ) -> LaunchesEvidence:
     """Profile both sides on equal inputs. To be called once in a process.
 

@@ -29,7 +29,7 @@ class SamplingPolicy:
     floor_samples: int = 30
     """Before it may end because its budget is spent."""
     max_samples: int = 1000
-    budget_s: float = 0.45
+    budget_s: float = 0.35
     """Wall time for both sides together; until ``floor_samples`` are there it may take four times this."""
     target: float = 0.0015
     """Half width of the median's 95 % interval, relative, that ends a series."""

@@ -65,7 +65,7 @@ def _bound(model: Callable[..., Any], arguments: list[Any]) -> Callable[[], Any]
 
 def _time_on_cpu(timers: Timers) -> Iterator[TimingEvidence]:
     warm_up(timers)
-    policy = replace(timers.policy, budget_s=2.5 * timers.policy.budget_s, floor_samples=10)
+    policy = replace(timers.policy, budget_s=4 * timers.policy.budget_s, floor_samples=10)
     sampled = take_samples(lambda side: host_sample(timers, side), timers.sides, policy, timer="host", cache="warm")
     no_device = Reason(code="no_device", message="the CPU has no device queue, events or graphs")
     yield TimingEvidence(

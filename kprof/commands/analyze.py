@@ -139,7 +139,7 @@ def _existing(path: Path) -> Path:
     if not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise UsageError(f"{path} {found}; a Python file was expected", "Check the path.")
-    return path.absolute()
+    return path
 
 
 def _blocks(text: str | None) -> tuple[str, ...]:

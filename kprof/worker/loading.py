@@ -36,8 +36,9 @@ def load_workload(request: Request, device: torch.device, watch: BuildWatch, ans
         answers.mark(side)
 
     asked = request.workload
-    kernel_path = Path(asked.kernel_file)
-    ref_path = Path(asked.ref_file) if asked.ref_file else None
+    # Absolute, so that a file which changes the folder can still be read back by inspect and Triton.
+    kernel_path = Path(asked.kernel_file).absolute()
+    ref_path = Path(asked.ref_file).absolute() if asked.ref_file else None
     _add_folders(kernel_path, ref_path)
     if device.type != "cuda" and imports_triton(kernel_path):
         raise needs_cuda("kernel", f"{kernel_path.name} is written in Triton")

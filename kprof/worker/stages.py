@@ -114,7 +114,7 @@ class Session:
             self.answers.send(Update(precision=evidence))
 
     def _timing(self, workload: LoadedWorkload) -> None:
-        policy = SamplingPolicy(budget_s=0.3) if self.request.headline_only else SamplingPolicy()
+        policy = SamplingPolicy(budget_s=0.25) if self.request.headline_only else SamplingPolicy()
         for evidence in collect_timing(
             self._timed(workload),
             seed=self.request.workload.seed,

@@ -112,11 +112,11 @@ def test_events_serve_off_the_current_stream_where_they_see_the_work() -> None:
     assert chosen(off_stream_run(235.6)) == "event"
 
 
-def check(chosen_timer: Timer, cache: Cache, readings: dict[str, float], blocks: int | None) -> Any:
+def check(chosen_timer: Timer, cache: Cache, readings: dict[str, float], blocks: int | None, launches: int = 1) -> Any:
     capture = run(*(series(timer, cache, value, None) for timer, value in readings.items()))  # type: ignore[arg-type]
     found = candidates(capture, cache, "kernel")
     other = second_opinion(found[chosen_timer], found)
-    return None if other is None else cross_check(found[chosen_timer], other, blocks)
+    return None if other is None else cross_check(found[chosen_timer], other, blocks, launches)
 
 
 def test_cupti_is_forgiven_five_percent_for_very_many_blocks_only() -> None:
@@ -135,9 +135,10 @@ def test_events_under_50_us_are_forgiven_what_is_left_of_their_bias() -> None:
     # Events say that the truth is at most 0.9 below their 12.0: 0.1 us from CUPTI's 11.0.
     assert warm.unexplained_us == pytest.approx(0.1)
     assert warm.agrees
-    # Cold they read up to 2.3 us too much, nine kernels of torch.logsumexp for one: 25.3 where CUPTI says 23.2.
-    cold = check("cupti", "cold", {"event": 25.3 + EVENT_BIAS_US, "cupti": 23.2}, 100)
-    assert cold.unexplained_us == 0.0
+    # Cold they read more, the more launches there are: the nine kernels of torch.logsumexp 26.4 where CUPTI says 23.4.
+    cold = {"event": 26.4 + EVENT_BIAS_US, "cupti": 23.4}
+    assert check("cupti", "cold", cold, 100, launches=9).unexplained_us == 0.0
+    assert check("cupti", "cold", cold, 100, launches=1).unexplained_us == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(("cupti", "agrees"), [(15.48, True), (15.52, False)])
