@@ -18,7 +18,7 @@ from kprof.errors import KprofError, error_lines
 _COMMANDS: Final = {
     "analyze": ("kprof.commands.analyze", "Measure a kernel against its reference."),
     "cache": ("kprof.commands.cache", "Show or clear the cache of compiled extensions."),
-    "schema": ("kprof.commands.schema", "Print the JSON Schema of a report."),
+    "schema": ("kprof.commands.schema", "Print the JSON Schema of a report: every field's meaning, unit and source."),
     "specs": ("kprof.commands.specs", "List the GPU boards that kprof knows, or show one in full."),
 }
 INTERRUPTED: Final = 130

@@ -18,11 +18,11 @@ def base_name(full_name: str) -> str:
     A name that is an identifier already (Triton's, a mangled symbol) comes back as it is; so does one of which
     nothing would be left.
     """
-    component = _last_component(full_name)
-    operator = _OPERATOR.search(component)
+    bare = _outside_brackets(_last_component(full_name))
+    operator = _OPERATOR.search(bare)
     if operator is not None:
         return operator.group(0).replace(" ", "")
-    word = _WORD.search(_outside_brackets(component).strip())
+    word = _WORD.search(bare.strip())
     return word.group(0) if word else full_name
 
 
@@ -64,6 +64,7 @@ def _closing(name: str, opened: int) -> int:
 
 
 def _outside_brackets(component: str) -> str:
+    """What is in no bracket; the name of an operator, which may look like brackets, stays whole."""
     kept: list[str] = []
     position = 0
     while (match := _SPECIAL.search(component, position)) is not None:
@@ -72,6 +73,8 @@ def _outside_brackets(component: str) -> str:
         if match.group(0) in _OPENERS:
             position = _closing(component, match.start())
         elif match.group(0) == "operator":
-            kept.append("operator")
+            operator = _OPERATOR.match(component, match.start())
+            kept.append(operator.group(0) if operator else "operator")
+            position = operator.end() if operator else position
     kept.append(component[position:])
     return "".join(kept)

@@ -17,6 +17,14 @@ from kprof.kernelnames import base_name
             "at::detail::Array<char*, 1> >(int, T2, T3)",
             "vectorized_elementwise_kernel",
         ),
+        (
+            # Recorded on an H200, torch 2.11: a lambda's call operator among the template arguments.
+            "void at::native::vectorized_elementwise_kernel<4, at::native::exp_kernel_cuda(at::TensorIteratorBase&)"
+            "::{lambda()#2}::operator()() const::{lambda()#2}::operator()() const::{lambda(float)#1}, "
+            "std::array<char*, 2ul> >(int, at::native::exp_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}"
+            "::operator()() const::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul>)",
+            "vectorized_elementwise_kernel",
+        ),
         ("combineKernel<Layout::DISPATCH>(...)", "combineKernel"),
         ('void (anonymous namespace)::k<(int)4>(float*, "x")', "k"),
         ("void <unnamed>::k(float*)", "k"),
