@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +19,11 @@ from kprof.capture import Capture
 from kprof.errors import InputFileError
 from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
 from kprof.worker.protocol import Request, Update
-from kprof.worker.supervisor import Limits, Outcome, run_worker
+from kprof.worker.supervisor import Limits, Outcome, Worker
 
 MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory")
 _MOST_LOSSES: Final = 2
+_SPARE_PROCESSORS: Final = 4
 _EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "launches")
 
 
@@ -63,14 +65,19 @@ class _Collection:
 
     def __init__(self, plan: Plan, on_update: Callable[[Update], None]) -> None:
         self.plan, self.on_update = plan, on_update
-        self.evidence: dict[str, Any] = {"workload": _workload(plan), "environment": Environment(device=plan.device)}
+        self.asked = _workload(plan)
+        self.evidence: dict[str, Any] = {"workload": self.asked, "environment": Environment(device=plan.device)}
         self.faults: list[Fault] = []
+        self.held: Worker | None = None
 
     def run(self) -> Capture:
-        self._run_main()
-        # Device spans are the launches process's; timing needs them, except on the CPU, which has none.
-        if self._loaded() and ("launches" in self.plan.blocks or ("timing" in self.plan.blocks and self._on_cuda())):
-            self._keep(self._worker(("launches",)))
+        try:
+            self._run_main()
+            if self._loaded() and self._needs_launches(self.evidence["environment"].device):
+                self._run_launches()
+        finally:
+            if self.held is not None:
+                self.held.close()
         if self._loaded() and "timing" in self.plan.blocks:
             self._run_repeats()
         return Capture(
@@ -81,13 +88,32 @@ class _Collection:
             **self.evidence,
         )
 
+    def _needs_launches(self, device: str) -> bool:
+        """The launches process is wanted: for its own block, or for the device spans that timing needs on CUDA."""
+        return "launches" in self.plan.blocks or ("timing" in self.plan.blocks and device.startswith("cuda"))
+
+    def _run_launches(self) -> None:
+        self.held = self.held or Worker(self._request(("launches",)))
+        self._keep(self.held.follow(self.plan.limits, self.on_update))
+
+    def _on_main_update(self, update: Update) -> None:
+        """Start the launches process while the main one checks precision, and hold it: its imports take seconds.
+
+        On CUDA only, where what is timed runs on the device, and where there are processors to spare for it.
+        """
+        self.on_update(update)
+        device = update.environment.device if update.environment is not None else ""
+        if device.startswith("cuda") and self._needs_launches(device) and (os.cpu_count() or 1) >= _SPARE_PROCESSORS:
+            self.held = self.held or Worker(self._request(("launches",), held=True, describe=False))
+
     def _run_main(self) -> None:
         """Build, precision, timing and memory in one worker; a lost one is replaced for what comes after its fault."""
         stages = tuple(stage for stage in MAIN_STAGES if stage in self.plan.blocks)
         if self.plan.ref_file is None:
             stages = tuple(stage for stage in stages if stage != "precision")
         for losses in range(1, _MOST_LOSSES + 1):
-            outcome = self._worker(stages)
+            with Worker(self._request(stages)) as worker:
+                outcome = worker.follow(self.plan.limits, self._on_main_update)
             self._keep(outcome)
             if not outcome.lost:
                 return
@@ -102,9 +128,12 @@ class _Collection:
     def _run_repeats(self) -> None:
         """Time again in fresh processes, for the noise between processes."""
         repeats: list[Repeat] = []
+        on_cuda = self.evidence["environment"].device.startswith("cuda")
+        repeated: tuple[Stage, ...] = ("timing", "launches") if on_cuda else ("timing",)
         for _ in range(self.plan.repeats - 1):
-            for stage in ("timing", "launches") if self._on_cuda() else ("timing",):
-                outcome = self._worker((stage,), headline_only=True)
+            for stage in repeated:
+                with Worker(self._request((stage,), headline_only=True)) as worker:
+                    outcome = worker.follow(self.plan.limits, self.on_update)
                 for update in reversed(outcome.updates):
                     if isinstance(found := getattr(update, stage), (TimingEvidence, LaunchesEvidence)):
                         repeats.extend(_medians(series) for series in found.series)
@@ -113,21 +142,19 @@ class _Collection:
         if timing is not None:
             self.evidence["timing"] = msgspec.structs.replace(timing, repeats=tuple(repeats))
 
-    def _worker(self, stages: tuple[Stage, ...], headline_only: bool = False) -> Outcome:
-        plan = self.plan
-        request = Request(
-            workload=_workload(plan),
-            device=plan.device,
-            trials=plan.trials,
+    def _request(self, stages: tuple[Stage, ...], **more: bool) -> Request:
+        # A replacement finds compiled what the first worker compiled: the first one's answer holds.
+        more.setdefault("describe", "build" not in self.evidence)
+        return Request(
+            workload=self.asked,
+            device=self.plan.device,
+            trials=self.plan.trials,
             stages=stages,
-            # A replacement finds compiled what the first worker compiled: the first one's answer holds.
-            describe="build" not in self.evidence,
-            allow_nonfinite=plan.allow_nonfinite,
-            headline_only=headline_only,
+            allow_nonfinite=self.plan.allow_nonfinite,
             cache_dir=str(cache_dir()),
-            command=plan.command,
+            command=self.plan.command,
+            **more,
         )
-        return run_worker(request, plan.limits, self.on_update)
 
     def _keep(self, outcome: Outcome) -> None:
         for update in outcome.updates:
@@ -144,10 +171,6 @@ class _Collection:
 
     def _loaded(self) -> bool:
         return not any(fault.stage in ("load", "build") for fault in self.faults)
-
-    def _on_cuda(self) -> bool:
-        device: str = self.evidence["environment"].device
-        return device.startswith("cuda")
 
 
 def _workload(plan: Plan) -> Workload:

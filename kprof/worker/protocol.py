@@ -29,6 +29,7 @@ from kprof.evidence import (
 UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
 REQUEST_FILE: Final = "request.json"
+GO_FILE: Final = "go"
 _SIDE_BYTES: Final[dict[bytes, Side | None]] = {b"k": "kernel", b"r": "ref", b"-": None}
 
 
@@ -45,6 +46,8 @@ class Request(Record, frozen=True, kw_only=True):
     allow_nonfinite: bool = False
     describe: bool = True
     """Answer with environment, workload and build too: once a run is enough."""
+    held: bool = False
+    """Wait, once everything is imported and before any device is touched, for the command to let it go on."""
     headline_only: bool = False
     """Time only what the headline needs: a repeat in a fresh process."""
     cache_dir: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import ninja
@@ -24,8 +25,10 @@ from kprof.evidence import BuildEvidence, Side, Stage
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
-from kprof.worker.protocol import REQUEST_FILE, Request, Update
+from kprof.worker.protocol import GO_FILE, REQUEST_FILE, Request, Update
 from kprof.workload import LoadedWorkload, describe_inputs
+
+_HOLD_POLL_S: Final = 0.01
 
 
 class Stop(Exception):
@@ -159,6 +162,8 @@ class Session:
 def run_request(folder: Path) -> None:
     """Read the request in ``folder``, do it, and say so in the end."""
     request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
+    while request.held and not (folder / GO_FILE).exists():
+        time.sleep(_HOLD_POLL_S)
     answers = Answers(folder)
     # Bound before user code can replace them.
     send: Callable[[Update], Any] = answers.send

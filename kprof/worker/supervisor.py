@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import select
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,12 +22,21 @@ from typing import IO, Final
 import msgspec
 
 from kprof.evidence import Fault, Side, Stage
-from kprof.worker.protocol import REQUEST_FILE, SIDE_FILE, UPDATES_FILE, Request, Update, decode_side, decode_updates
+from kprof.worker.protocol import (
+    GO_FILE,
+    REQUEST_FILE,
+    SIDE_FILE,
+    UPDATES_FILE,
+    Request,
+    Update,
+    decode_side,
+    decode_updates,
+)
+from kprof.worker.tail import Tail
 
 POLL_S: Final = 0.02
 TERM_GRACE_S: Final = 2.0
 REAP_S: Final = 5.0
-TAIL_BYTES: Final = 16_384
 
 _SIGNAL_HINTS: Final = {
     signal.SIGSEGV: "Run the kernel under compute-sanitizer (CUDA) or a debugger; check its index arithmetic.",
@@ -89,72 +96,54 @@ class _Clock:
         return time.monotonic() - self.since > self.limit_s
 
 
-class _Tail:
-    """Reads a pipe in a thread of its own and keeps the last bytes."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._kept = b""
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        while True:
-            # A grandchild may hold the pipe open for ever: what has arrived when we stop is enough.
-            ready, _, _ = select.select([self._stream], [], [], 0.05)
-            chunk = os.read(self._stream.fileno(), 65_536) if ready else b""
-            self._kept = (self._kept + chunk)[-TAIL_BYTES:]
-            if (ready and not chunk) or (self._stop.is_set() and not ready):
-                return
-
-    def close(self) -> None:
-        """Stop reading, a moment after the last output at the latest."""
-        self._stop.set()
-        self._thread.join(timeout=2.0)
-        if not self._thread.is_alive():
-            self._stream.close()
-
-    def text(self) -> str:
-        return self._kept.decode("utf-8", "replace")
-
-
-def run_worker(
-    request: Request,
-    limits: Limits,
-    on_update: Callable[[Update], None],
-    program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker"),
-) -> Outcome:
-    """Run one worker to its end, or end it.
+class Worker:
+    """One worker process, from its start to its end; use it as a context manager.
 
     Args:
-        request: what it is to do.
-        limits: its bounds.
-        on_update: called with each update as it arrives, in order.
+        request: what it is to do. Where it is ``held`` the worker imports what it needs and waits for `follow`.
         program: what to start; the private folder is its last argument.
-
-    Returns:
-        All updates, with the fault that ended the worker where one did.
     """
-    with tempfile.TemporaryDirectory(prefix="kprof-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        (folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
-        (folder / UPDATES_FILE).touch()
-        process = subprocess.Popen(
-            [*program, str(folder)],
+
+    def __init__(self, request: Request, program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker")) -> None:
+        self._private = tempfile.TemporaryDirectory(prefix="kprof-", ignore_cleanup_errors=True)
+        self._folder = Path(self._private.name)
+        (self._folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
+        (self._folder / UPDATES_FILE).touch()
+        self._process = subprocess.Popen(
+            [*program, str(self._folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=_worker_environment(Path(request.cache_dir)),
             start_new_session=True,
         )
-        assert process.stdout is not None
-        tail = _Tail(process.stdout)
-        try:
-            return _follow(process, folder, limits, on_update, tail)
-        finally:
-            end_group(process)
-            tail.close()
+        assert self._process.stdout is not None
+        self._tail = Tail(self._process.stdout)
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def follow(self, limits: Limits, on_update: Callable[[Update], None]) -> Outcome:
+        """Let it go on and follow it to its end, or end it.
+
+        Args:
+            limits: its bounds; its time starts now.
+            on_update: called with each update as it arrives, in order.
+
+        Returns:
+            All updates, with the fault that ended the worker where one did.
+        """
+        (self._folder / GO_FILE).touch()
+        return _follow(self._process, self._folder, limits, on_update, self._tail)
+
+    def close(self) -> None:
+        """End its whole process group and remove its private folder."""
+        end_group(self._process)
+        self._tail.close()
+        self._private.cleanup()
 
 
 def _worker_environment(cache_root: Path) -> dict[str, str]:
@@ -180,7 +169,7 @@ def _torch_is_compiled() -> bool:
 
 
 def _follow(
-    process: subprocess.Popen[bytes], folder: Path, limits: Limits, on_update: Callable[[Update], None], tail: _Tail
+    process: subprocess.Popen[bytes], folder: Path, limits: Limits, on_update: Callable[[Update], None], tail: Tail
 ) -> Outcome:
     outcome = Outcome()
     clock = _Clock(limits)

@@ -15,7 +15,8 @@ import pytest
 from kprof.evidence import Fault, Side, Workload
 from kprof.worker import supervisor
 from kprof.worker.protocol import Request, Update, decode_updates, encode_side
-from kprof.worker.supervisor import Limits, Outcome, run_worker
+from kprof.worker.supervisor import Limits, Outcome, Worker
+from kprof.worker.tail import TAIL_BYTES
 
 # A stand-in for the worker's program that follows the protocol with no torch, so that these tests take no seconds.
 SCRIPT = """
@@ -32,6 +33,11 @@ def done(): send(finished="worker")
 """
 
 
+def asked(cache: Path, held: bool = False) -> Request:
+    workload = Workload(kernel_file="k.py", kernel_sha256="0", ref_file=None, ref_sha256=None, entry="ModelNew", seed=0)
+    return Request(workload=workload, device="cpu", trials=5, stages=("timing",), held=held, cache_dir=str(cache))
+
+
 Run = Callable[..., tuple[Outcome, float]]
 
 
@@ -40,17 +46,9 @@ def run(tmp_path: Path) -> Run:
     def call(body: str, **limits: float) -> tuple[Outcome, float]:
         script = tmp_path / "worker.py"
         script.write_text(SCRIPT + body)
-        request = Request(
-            workload=Workload(
-                kernel_file="k.py", kernel_sha256="0", ref_file=None, ref_sha256=None, entry="ModelNew", seed=0
-            ),
-            device="cpu",
-            trials=5,
-            stages=("timing",),
-            cache_dir=str(tmp_path),
-        )
         began = time.monotonic()
-        outcome = run_worker(request, Limits(**limits), lambda update: None, (sys.executable, str(script)))
+        with Worker(asked(tmp_path), (sys.executable, str(script))) as worker:
+            outcome = worker.follow(Limits(**limits), lambda update: None)
         return outcome, time.monotonic() - began
 
     return call
@@ -138,7 +136,7 @@ def test_a_build_has_a_clock_of_its_own(run: Run) -> None:
 
 def test_a_flood_of_output_is_kept_as_a_tail(run: Run) -> None:
     outcome, _ = run("print('x' * 50_000_000 + 'end'); done()")
-    assert len(outcome.output_tail) <= supervisor.TAIL_BYTES
+    assert len(outcome.output_tail) <= TAIL_BYTES
     assert outcome.output_tail.endswith("end\n")
 
 
@@ -146,6 +144,23 @@ def test_the_private_folder_is_gone_after(run: Run, tmp_path: Path) -> None:
     where = tmp_path / "where"
     run(f"open({str(where)!r}, 'w').write(folder); done()")
     assert not Path(where.read_text()).exists()
+
+
+def test_a_held_worker_waits_until_it_is_followed(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(SCRIPT + "while not os.path.exists(os.path.join(folder, 'go')): time.sleep(0.01)\ndone()\n")
+    with Worker(asked(tmp_path, held=True), (sys.executable, str(script))) as worker:
+        time.sleep(0.5)
+        assert worker._process.poll() is None
+        assert not worker.follow(Limits(), lambda update: None).lost
+
+
+def test_a_held_worker_that_is_never_followed_is_ended(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text("import time\ntime.sleep(600)\n")
+    with Worker(asked(tmp_path, held=True), (sys.executable, str(script))) as worker:
+        pass
+    assert worker._process.returncode == -signal.SIGTERM
 
 
 def test_updates_survive_a_half_written_line() -> None:

@@ -1,0 +1,156 @@
+"""Runs recorded on an H200, read again: analysis says of them what it said there. tests/data/h200/README.md has their
+provenance."""
+
+from __future__ import annotations
+
+import gzip
+import statistics
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from kprof.capture import encode_capture, load_capture
+from kprof.collectors.trace import TraceEvents, read_trace
+from kprof.collectors.window_evidence import Recording, evidence_from_trace
+from kprof.collectors.windows import find_windows
+from kprof.renderers.json import render as render_json
+from kprof.report import Report, build_report, exit_code, report_schema
+
+DATA = Path(__file__).parent / "data" / "h200"
+CAPTURES = sorted(path.name for path in DATA.glob("*4x*.json"))
+EVENT_BIAS_US = (1.2, 1.4)  # an empty pair reads 1.28 us there, give or take a step of 32 ns
+
+
+def report(name: str) -> Report:
+    return build_report(load_capture(DATA / name), source="replayed")
+
+
+def device(name: str, cache: str) -> Any:
+    return getattr(report(name).blocks.timing.device, cache)
+
+
+def test_there_are_recorded_runs() -> None:
+    assert len(CAPTURES) == 5
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_every_recorded_run_is_right_and_complete(name: str) -> None:
+    made = report(name)
+    assert exit_code(made) == 0
+    blocks = made.blocks
+    assert blocks.precision.passed is True
+    assert (blocks.timing.status, blocks.memory.status, blocks.launches.status) == ("ok", "ok", "ok")
+    assert (blocks.launches.kernel_launches, blocks.launches.ref_launches, blocks.launches.fusion_ratio) == (1, 9, 9.0)
+    assert blocks.launches.kernel_host_launches == 1
+    assert blocks.timing.kernel_off_current_stream is False
+    assert (blocks.timing.sm_clock_mhz, blocks.timing.power_capped) == (1980, False)
+    assert blocks.timing.speedup == blocks.timing.ref_us / blocks.timing.kernel_us  # type: ignore[operator]
+    assert blocks.stalls.reason is not None
+    assert blocks.stalls.reason.code == "counters_not_collected"
+    jsonschema.validate(msgspec.json.decode(render_json(made)), report_schema())
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_a_capture_comes_back_as_it_was(name: str) -> None:
+    capture = load_capture(DATA / name)
+    assert msgspec.json.decode(encode_capture(capture)) == msgspec.json.decode((DATA / name).read_bytes())
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_views_stand_in_the_order_that_physics_gives_them(name: str) -> None:
+    timing = report(name).blocks.timing
+    assert timing.device.warm is not None
+    assert timing.event.warm is not None
+    assert timing.host.warm is not None
+    device_us, event_us, host_us = (
+        view.kernel_median_us for view in (timing.device.warm, timing.event.warm, timing.host.warm)
+    )
+    assert device_us is not None
+    assert event_us is not None
+    assert host_us is not None
+    assert device_us < event_us < host_us
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_an_empty_event_pair_was_measured_beside_the_events(name: str) -> None:
+    capture = load_capture(DATA / name)
+    assert capture.timing is not None
+    for series in capture.timing.series:
+        if series.timer == "event":
+            assert series.bias_us is not None
+            assert EVENT_BIAS_US[0] < series.bias_us < EVENT_BIAS_US[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "cache", "estimator", "low_us", "high_us"),
+    [
+        # gpu-facts measured 1.12-1.24 us warm and 1.54-1.60 cold, behind a flush that writes; reading gives 1.41-1.47.
+        ("cuda_naive_4x10x32.json", "cold", "cupti", 1.35, 1.60),
+        ("cuda_naive_4x10x32.json", "warm", "graph", 1.10, 1.40),
+        ("cuda_naive_4x1024x1024.json", "cold", "cupti", 8.8, 10.0),
+        ("cuda_naive_4x8192x4096.json", "cold", "event", 225.0, 240.0),
+        ("cuda_naive_4x8192x4096.json", "warm", "event", 220.0, 240.0),
+        ("triton_fused_4x8192x4096.json", "cold", "event", 155.0, 175.0),
+    ],
+)
+def test_the_times_are_those_of_the_board(name: str, cache: str, estimator: str, low_us: float, high_us: float) -> None:
+    view = device(name, cache)
+    assert view.kernel_estimator == estimator
+    assert low_us < view.kernel_median_us < high_us
+    assert view.kernel_cross_check is None or view.kernel_cross_check.agrees
+
+
+def test_cupti_slows_a_kernel_of_131072_blocks_and_is_not_believed() -> None:
+    view = device("cuda_naive_4x8192x4096.json", "cold")
+    assert view.kernel_cross_check.timer == "cupti"
+    assert 1.02 < view.kernel_cross_check.median_us / view.kernel_median_us < 1.05
+
+
+def test_nine_kernels_are_never_timed_by_their_graph() -> None:
+    view = device("cuda_naive_4x10x32.json", "warm")
+    assert view.ref_estimator != "graph"
+    graph = report("cuda_naive_4x10x32.json").blocks.timing.graph.warm
+    assert graph is not None
+    assert graph.ref_median_us is not None
+    assert graph.ref_median_us < 0.75 * view.ref_median_us
+
+
+def test_memory_is_what_the_tensors_take() -> None:
+    # One fp32 output of 8192 x 4096, rounded up to the allocator's 2 MiB.
+    memory = report("cuda_naive_4x8192x4096.json").blocks.memory
+    assert memory.kernel_peak_mb == pytest.approx(8192 * 4096 * 4 / 1e6, abs=2.1)
+
+
+@pytest.fixture(scope="module")
+def trace() -> TraceEvents:
+    return read_trace(gzip.decompress((DATA / "logsumexp-trace.json.gz").read_bytes()))
+
+
+PREFIX = "kprof.window.82896167:"
+
+
+def test_a_recorded_trace_gives_each_call_its_own_kernels(trace: TraceEvents) -> None:
+    windows = find_windows(trace, PREFIX)
+    # A side: three throw-away and three plain calls, four spans in each cache state, and the tries of their spins.
+    assert len(windows) >= 2 * (3 + 3 + 4 + 4)
+    for window in windows:
+        kernels = [row for row in window.rows if row.kind == "kernel"]
+        # Neither the spin, nor the flush, nor the warm call before a window is in it.
+        assert len(kernels) == (1 if "kernel:" in window.name else 9), window.name
+
+
+def test_a_recorded_trace_gives_the_spans_of_the_timed_calls(trace: TraceEvents) -> None:
+    evidence = evidence_from_trace(trace, Recording(PREFIX, ("kernel", "ref"), True, frozenset()))
+    assert evidence.kernel is not None
+    assert evidence.ref is not None
+    assert (len(evidence.kernel.launches), len(evidence.ref.launches)) == (1, 9)
+    assert evidence.kernel.launches[0].grid == (2, 1, 1)
+    assert evidence.kernel.launches[0].block == (256, 1, 1)
+    assert (evidence.kernel.host_launches, evidence.ref.host_launches) == (1, 9)
+    spans = {series.cache: series for series in evidence.series}
+    assert len(spans["cold"].kernel_us) == 4
+    for cache, low, high in (("cold", 1.3, 1.9), ("warm", 1.05, 1.25)):
+        assert low < statistics.median(spans[cache].kernel_us) < high
