@@ -1,7 +1,7 @@
 """Keep the README's example true: python scripts/readme_example.py [--check]
 
-The example is what kprof says of a recorded capture. Without ``--check`` the README is rewritten; with it the exit status
-is 1 when that would change anything.
+The example is what kprof says of a recorded capture. Without ``--check`` the README is rewritten; with it the exit
+status is 1 when that would change anything.
 """
 
 from __future__ import annotations
