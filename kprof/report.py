@@ -22,7 +22,7 @@ from kprof.blocks.counters import (
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.blocks.memory import MemoryBlock, memory_block
 from kprof.blocks.precision import PrecisionBlock, precision_block
-from kprof.blocks.timing import TimingBlock, timing_block
+from kprof.blocks.timing.block import TimingBlock, timing_block
 from kprof.blocks.unmeasured import counters_reason, unmeasured_block
 from kprof.capture import Capture
 from kprof.context import EnvironmentInfo, WorkloadInfo, environment_info, workload_info

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kprof.collectors.precision import collect_precision
+from kprof.collectors.precision.collect import collect_precision
 from kprof.evidence import PrecisionEvidence, Side
 from kprof.workload import LoadedWorkload
 

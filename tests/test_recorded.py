@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from kprof.capture import encode_capture, load_capture
-from kprof.collectors.trace import TraceEvents, read_trace
-from kprof.collectors.window_evidence import Recording, evidence_from_trace
-from kprof.collectors.windows import find_windows
+from kprof.collectors.launches.trace import TraceEvents, read_trace
+from kprof.collectors.launches.window_evidence import Recording, evidence_from_trace
+from kprof.collectors.launches.windows import find_windows
 from kprof.renderers.json import render as render_json
 from kprof.report import Report, build_report, exit_code, report_schema
 

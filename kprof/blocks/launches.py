@@ -16,7 +16,7 @@ from kprof.blocks.base import (
     on_cuda,
     stage_absence,
 )
-from kprof.blocks.device_time import off_current_stream
+from kprof.blocks.timing.device_time import off_current_stream
 from kprof.capture import Capture
 from kprof.evidence import Launch, LaunchesEvidence, Reason, Record, Side, SideLaunches
 from kprof.kernelnames import base_name

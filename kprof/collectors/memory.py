@@ -14,8 +14,8 @@ import msgspec
 import torch
 from torch.profiler import record_function
 
-from kprof.collectors.profiled_session import new_profiler, read_profile, require_running
-from kprof.collectors.trace import TraceEvents
+from kprof.collectors.launches.profiled_session import new_profiler, read_profile, require_running
+from kprof.collectors.launches.trace import TraceEvents
 from kprof.errors import CannotMeasureError
 from kprof.evidence import MemoryEvidence, Reason, Side, SideMemory
 

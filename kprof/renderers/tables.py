@@ -8,8 +8,8 @@ from typing import Final
 from kprof.blocks.base import SIDE_NAMES, Block
 from kprof.blocks.launches import LaunchesBlock
 from kprof.blocks.memory import MemoryBlock
-from kprof.blocks.timing import TimingBlock
-from kprof.blocks.views import ViewTimes
+from kprof.blocks.timing.block import TimingBlock
+from kprof.blocks.timing.views import ViewTimes
 from kprof.renderers import quantities
 from kprof.renderers.layout import Style
 from kprof.renderers.verdict import VIEW_NAMES, view_name

@@ -7,7 +7,7 @@ from typing import Final
 
 from kprof.blocks.base import SIDE_NAMES
 from kprof.blocks.precision import PrecisionBlock
-from kprof.blocks.timing import TimingBlock
+from kprof.blocks.timing.block import TimingBlock
 from kprof.evidence import Fault, Reason
 from kprof.renderers import quantities
 from kprof.renderers.layout import LABEL_WIDTH, Colour, Style

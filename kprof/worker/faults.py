@@ -10,7 +10,7 @@ import torch
 
 from kprof.collectors.build import BuildError, needs_cuda
 from kprof.collectors.environment import NoSuchDeviceError
-from kprof.collectors.precision import SideError
+from kprof.collectors.precision.collect import SideError
 from kprof.errors import CannotMeasureError
 from kprof.evidence import Fault, Reason, Side, Stage
 from kprof.worker.answers import Answers

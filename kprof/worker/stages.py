@@ -16,11 +16,11 @@ import torch
 
 from kprof.collectors.build import BuildWatch, choose_cuda_arch
 from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
-from kprof.collectors.launches import collect_launches
+from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
-from kprof.collectors.precision import collect_precision
-from kprof.collectors.sampling import SamplingPolicy
-from kprof.collectors.timing import collect_timing
+from kprof.collectors.precision.collect import collect_precision
+from kprof.collectors.timing.collect import collect_timing
+from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import BuildEvidence, Side, Stage
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost

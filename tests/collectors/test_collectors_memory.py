@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from kprof.collectors.launches.trace import HostEvent, MemoryChange, TraceEvents
 from kprof.collectors.memory import collect_memory, peak_above_start
-from kprof.collectors.trace import HostEvent, MemoryChange, TraceEvents
 from kprof.evidence import MemoryEvidence, Side, SideMemory
 
 MB = 2**20

@@ -9,7 +9,7 @@ import torch
 
 from kprof.collectors.build import BuildError
 from kprof.collectors.environment import NoSuchDeviceError
-from kprof.collectors.precision import SideError
+from kprof.collectors.precision.collect import SideError
 from kprof.errors import CannotMeasureError
 from kprof.evidence import Fault, Side, Workload
 from kprof.worker.answers import Answers

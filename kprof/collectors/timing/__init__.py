@@ -1,0 +1,1 @@
+"""How long a call takes, by every timer that serves."""

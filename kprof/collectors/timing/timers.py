@@ -1,0 +1,70 @@
+"""What every timer shares: the calls to time, warming them up, and the host's clock."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+from kprof.collectors.timing.sampling import SamplingPolicy
+from kprof.evidence import ClockReading, Side
+
+WARM_UP_S: Final = 0.2
+
+
+@dataclass
+class Timers:
+    """The calls to time, and what the timers share."""
+
+    device: torch.device
+    calls: dict[Side, Callable[[], Any]]
+    enter: Callable[[Side], None]
+    policy: SamplingPolicy
+    read_clock: Callable[[], ClockReading | None] = lambda: None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return tuple(self.calls)
+
+    def call(self, side: Side) -> Any:
+        self.enter(side)
+        return self.calls[side]()
+
+
+def warm_up(timers: Timers, seconds: float = WARM_UP_S) -> None:
+    """Call each side for about ``seconds``, at least three times: clocks, caches, autotuners and compilers settle."""
+    for side in timers.sides:
+        began = time.perf_counter()
+        calls = 0
+        while calls < 3 or time.perf_counter() - began < seconds:
+            timers.call(side)
+            _synchronize(timers.device)
+            calls += 1
+
+
+def _synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def host_sample(timers: Timers, side: Side) -> float:
+    """One call and a synchronise, by the host's clock, in microseconds."""
+    timers.enter(side)
+    call = timers.calls[side]
+    began = time.perf_counter_ns()
+    result = call()
+    _synchronize(timers.device)
+    ended = time.perf_counter_ns()
+    del result
+    return (ended - began) / 1e3
+
+
+def host_resolution_us() -> float:
+    """Smallest step seen between two readings of the host's clock."""
+    readings = [time.perf_counter_ns() for _ in range(2000)]
+    steps = [b - a for a, b in itertools.pairwise(readings) if b > a]
+    return min(steps, default=1) / 1e3
