@@ -29,7 +29,7 @@ def run(
     make_inputs: Callable[[], Any] = vectors,
     *,
     trials: int = 3,
-    entered: list[Side] | None = None,
+    entered: list[Side | None] | None = None,
     **options: Any,
 ) -> PrecisionEvidence:
     entered = [] if entered is None else entered

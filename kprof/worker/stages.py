@@ -102,8 +102,8 @@ class Session:
         ref = self.watch.side_build("ref") if workload.ref is not None else None
         self.answers.send(Update(build=BuildEvidence(kernel=self.watch.side_build("kernel"), ref=ref)))
 
-    def _enter_side(self, side: Side) -> None:
-        self.watch.side = side
+    def _enter_side(self, side: Side | None) -> None:
+        self.watch.side = side or self.watch.side
         self.answers.mark(side)
 
     def _precision(self, workload: LoadedWorkload) -> None:

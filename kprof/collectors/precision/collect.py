@@ -45,7 +45,7 @@ def collect_precision(
     *,
     trials: int,
     seed: int,
-    enter: Callable[[Side], None],
+    enter: Callable[[Side | None], None],
     allow_nonfinite: bool = False,
     chunk_elements: int | None = None,
 ) -> Iterator[PrecisionEvidence]:
@@ -58,7 +58,7 @@ def collect_precision(
         workload: both sides, constructed and on the device.
         trials: how many.
         seed: of the first.
-        enter: told whose code runs next.
+        enter: told whose code runs next; None: kprof's own.
         allow_nonfinite: NaN and infinity at equal places are notes, not mismatches.
         chunk_elements: elements compared at once; None: what suits the device.
 
@@ -105,7 +105,7 @@ class _Bench:
     """Runs trials; keeps between them what later ones need."""
 
     workload: LoadedWorkload
-    enter: Callable[[Side], None]
+    enter: Callable[[Side | None], None]
     allow_nonfinite: bool
     limit: int | None
     poisoned: str | None = None
@@ -129,6 +129,7 @@ class _Bench:
         """Kernel, reference, kernel; each on clones of its own, from the same seed and the same buffers."""
         self.enter(self.workload.inputs_side)
         inputs = self.workload.inputs(seed)
+        self.enter(None)
         notes: list[Reason] = []
         first = self._isolated(self._kernel(inputs, seed), notes)
         yardstick = self._yardstick(inputs, seed) if with_yardstick else None
@@ -178,6 +179,7 @@ class _Bench:
             synchronise(self.workload.device)
         except (Exception, SystemExit) as error:  # User code may raise anything; it is reported as theirs.
             raise SideError(side, error) from error
+        self.enter(None)
         return result
 
     def _yardstick(self, inputs: list[Any], seed: int) -> tuple[Any] | YardstickError:
@@ -186,7 +188,9 @@ class _Bench:
         seed_everything(seed)
         self.enter("ref")
         try:
-            return (run_in_float64(self.workload.ref, inputs, self.workload.device),)
+            exact = run_in_float64(self.workload.ref, inputs, self.workload.device)
+            self.enter(None)
+            return (exact,)
         except YardstickError as error:
             return error
         except RuntimeError as error:
