@@ -38,6 +38,7 @@ _SELF: Final = "kprof"
 _PROFILER: Final = "torch.profiler, device events of one call"
 _SIDES: Final[tuple[Side, ...]] = ("kernel", "ref")
 _OPTIONAL_STAGES: Final = ("memory", "launches")
+_USAGE_CODES: Final = ("unknown_override", "override_type")
 
 
 class Blocks(Record, frozen=True, kw_only=True):
@@ -166,11 +167,14 @@ def _why_null(path: str, not_finite: frozenset[str], counters_code: str) -> str:
 
 
 def exit_code(report: Report) -> int:
-    """The exit code the report asks for, gates aside: 3 could not measure, 1 the result is wrong, 0 neither.
+    """The exit code the report asks for, gates aside: 2 usage, 3 could not measure, 1 the result is wrong, 0 none.
 
-    A fault in one of the two files is always 3. One that is nobody's is 3 only in a stage that the rest builds on: a
-    profiler that does not start takes its own block with it and no more.
+    An override that the reference does not know is usage, though only the worker can tell. A fault in one of the two
+    files is always 3. One that is nobody's is 3 only in a stage that the rest builds on: a profiler that does not start
+    takes its own block with it and no more.
     """
+    if any(fault.code in _USAGE_CODES for fault in report.faults):
+        return 2
     if any(fault.side is not None or fault.stage not in _OPTIONAL_STAGES for fault in report.faults):
         return 3
     return 1 if report.blocks.precision.passed is False else 0

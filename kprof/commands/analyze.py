@@ -98,7 +98,7 @@ def command(
         report = build_report(_measure(plan, save_capture, quiet))
     _deliver(report, format_, output, quiet)
     code = exit_code(report)
-    if code == CannotMeasureError.exit_code and report.faults:
+    if code in (UsageError.exit_code, CannotMeasureError.exit_code) and report.faults:
         click.echo(error_lines(report.faults[0].message, report.faults[0].hint), err=True)
     ctx.exit(code)
 
