@@ -150,7 +150,7 @@ class BuildWatch:
                 "Point KPROF_CACHE_DIR at a folder that can be written and has room.",
             ) from error
         except RuntimeError as error:
-            raise _compile_error(self.side, str(arguments["name"]), error) from error
+            raise _compile_error(self.side, str(arguments["name"]), error, folder) from error
         if not cached:
             cache.evict(self.cache_root, cache.cache_max_bytes(), keep=folder)
         return module, cached
@@ -277,9 +277,9 @@ def _forget_version(name: str) -> None:
         versioner.entries.pop(name, None)
 
 
-def _compile_error(side: Side, name: str, error: RuntimeError) -> BuildError:
+def _compile_error(side: Side, name: str, error: RuntimeError, folder: Path) -> BuildError:
     log = str(error).strip()
     first = _ERROR_LINE.search(log)
     line = first.group(0).strip() if first else next(iter(log.splitlines()), "no output")
-    message = f"extension {name!r}: {line[:300]}"
+    message = f"extension {name!r}: {line.replace(f'{folder}/', '')[:300]}"
     return BuildError(side, "compile_failed", message, "Mend the line named.", log[-_LOG_TAIL_CHARS:])

@@ -29,7 +29,11 @@ class Style(Record, frozen=True, kw_only=True):
 
     def clean(self, text: str) -> str:
         """One line without control characters (user code may print escapes), in ASCII where that was asked for."""
-        line = "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
+        return self.verbatim(" ".join(text.split()))
+
+    def verbatim(self, text: str) -> str:
+        """`clean`, with the spaces kept: a compiler's caret stands under what it means."""
+        line = "".join(char if char.isprintable() else " " for char in text.expandtabs())
         return line.encode("ascii", "replace").decode("ascii") if self.ascii_only else line
 
     def shorten(self, text: str, width: int) -> str:

@@ -43,7 +43,7 @@ def _fault_lines(fault: Fault, style: Style) -> list[str]:
     lines = style.labelled("FAILED", f"{fault.stage}{whose}: {fault.message} ({fault.code})", "red")
     if fault.hint:
         lines += style.wrapped(fault.hint, indent=" " * LABEL_WIDTH)
-    tail = [style.clean(line) for line in fault.detail.splitlines() if line.strip()][-_MOST_DETAIL_LINES:]
+    tail = [style.verbatim(line.rstrip()) for line in fault.detail.splitlines() if line.strip()][-_MOST_DETAIL_LINES:]
     return lines + [style.shorten(f"{' ' * LABEL_WIDTH}| {line}", style.width) for line in tail]
 
 
