@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import resource
 import signal
@@ -25,7 +26,9 @@ def _leave_current_folder() -> None:
 
 
 def _contain() -> None:
-    """No core files, and death with the command: nothing of a run outlives it."""
+    """No core files, and death with the command: nothing of a run outlives it. A crash or a hang shows its stack."""
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

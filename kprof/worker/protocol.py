@@ -6,6 +6,7 @@ so that whatever was measured before a crash is there to read.
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Final, Literal
 
@@ -30,6 +31,8 @@ UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
 REQUEST_FILE: Final = "request.json"
 GO_FILE: Final = "go"
+STACKS_SIGNAL: Final = signal.SIGUSR1
+"""Asks a worker to print the stack of each of its threads."""
 _SIDE_BYTES: Final[dict[bytes, Side | None]] = {b"k": "kernel", b"r": "ref", b"-": None}
 
 

@@ -26,6 +26,7 @@ from kprof.worker.protocol import (
     GO_FILE,
     REQUEST_FILE,
     SIDE_FILE,
+    STACKS_SIGNAL,
     UPDATES_FILE,
     Request,
     Update,
@@ -35,6 +36,8 @@ from kprof.worker.protocol import (
 from kprof.worker.tail import Tail
 
 POLL_S: Final = 0.02
+SLOWEST_POLL_S: Final = 0.1
+STACK_DUMP_S: Final = 0.3
 TERM_GRACE_S: Final = 2.0
 REAP_S: Final = 5.0
 
@@ -176,20 +179,27 @@ def _follow(
     clock.start("load")
     with (folder / UPDATES_FILE).open("rb") as stream:
         updates = _read_updates(stream)
+        poll_s = POLL_S
         while True:
             exited = process.poll() is not None
-            for update in next(updates):
+            arrived = next(updates)
+            for update in arrived:
                 outcome.updates.append(update)
                 _advance(clock, update)
                 on_update(update)
             if exited:
                 break
             if clock.expired:
+                _ask_for_stacks(process)
                 end_group(process)
                 outcome.updates.extend(next(updates))
-                outcome.lost, outcome.fault = True, _timeout_fault(clock, decode_side(folder / SIDE_FILE))
+                tail.close()
+                outcome.lost = True
+                outcome.fault = _timeout_fault(clock, decode_side(folder / SIDE_FILE), tail.text())
                 break
-            time.sleep(POLL_S)
+            # Each look wakes a processor that a sample may be running on: look less often while nothing arrives.
+            poll_s = POLL_S if arrived else min(poll_s * 1.5, SLOWEST_POLL_S)
+            time.sleep(poll_s)
     tail.close()
     outcome.output_tail = tail.text()
     last = outcome.updates[-1] if outcome.updates else Update()
@@ -215,7 +225,14 @@ def _advance(clock: _Clock, update: Update) -> None:
         clock.build(update.building)
 
 
-def _timeout_fault(clock: _Clock, side: Side | None) -> Fault:
+def _ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
+    """Let the worker print where each of its threads stands; it can even while compiled code never returns."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(STACKS_SIGNAL)
+        time.sleep(STACK_DUMP_S)
+
+
+def _timeout_fault(clock: _Clock, side: Side | None, output: str) -> Fault:
     if clock.building:
         return Fault(
             stage="build",
@@ -223,13 +240,15 @@ def _timeout_fault(clock: _Clock, side: Side | None) -> Fault:
             code="build_timeout",
             message=f"building {clock.building!r} took more than {clock.limits.build_s:g} s",
             hint="Raise --build-timeout, or include lighter headers.",
+            detail=output[-4000:],
         )
     return Fault(
         stage=clock.stage,
         side=side,
         code="timeout",
         message=f"the {clock.stage} stage took more than {clock.limits.stage_s:g} s and was ended",
-        hint="Look for a loop or a deadlock in the code named; raise --timeout if it is only slow.",
+        hint="Its stack, in faults[].detail of the report, shows where it stood; raise --timeout if it is only slow.",
+        detail=output[-4000:],
     )
 
 

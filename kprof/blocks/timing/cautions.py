@@ -70,7 +70,7 @@ def timing_warnings(capture: Capture, pairs: dict[Cache, DevicePair], *, limited
             hint="Fill inputs with random values in get_inputs().",
         )
     yield from _queue_warnings(capture)
-    yield from _contention_warnings(capture)
+    yield from contention(capture)
     estimates = [estimate for pair in pairs.values() for estimate in (pair.kernel, pair.ref) if estimate is not None]
     yield from _estimate_warnings(estimates)
     if limited:
@@ -90,7 +90,8 @@ def _queue_warnings(capture: Capture) -> Iterator[Reason]:
         )
 
 
-def _contention_warnings(capture: Capture) -> Iterator[Reason]:
+def contention(capture: Capture) -> Iterator[Reason]:
+    """Series of host time in which other work took the processors too often."""
     for one in all_series(capture):
         samples = one.kernel_count + one.ref_count
         if one.timer == "host" and one.preemptions is not None and one.preemptions > PREEMPTED_SHARE * samples > 0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kprof.blocks.base import Absence, fault_reason, on_cuda
-from kprof.blocks.timing.cautions import disagreements
+from kprof.blocks.timing.cautions import contention, disagreements
 from kprof.blocks.timing.device_time import KNOWN, METHODS, all_series, off_current_stream, step_us
 from kprof.blocks.timing.view_times import DevicePair, device_method, ratio
 from kprof.blocks.timing.views import DeviceView
@@ -111,6 +111,9 @@ def judge(capture: Capture, made: Headline, view: DeviceView) -> Absence | None:
     disagreement = next(disagreements(view, "cold"), None) if made.view == "device" else None
     if disagreement is not None:
         return Absence(status="suspect", reason=disagreement)
+    contended = next(contention(capture), None) if made.view == "host" else None
+    if contended is not None:
+        return Absence(status="suspect", reason=contended)
     if made.too_short:
         return Absence(status="suspect", reason=TOO_SHORT)
     if not made.trusted and not _confirmed(view):
