@@ -197,9 +197,11 @@ def _why_no_side(capture: Capture, evidence: LaunchesEvidence, side: Side, path:
     of_side = evidence.ref if side == "ref" else evidence.kernel
     if of_side is None:
         return missing_code(capture, "launches", side)
-    if of_side.absent is not None and not path.endswith("operator_calls"):
-        return of_side.absent.code
-    return "not_collected" if on_cuda(capture) else "no_device"
+    absent = of_side.absent.code if of_side.absent is not None else None
+    if path.endswith("operator_calls"):
+        # A CPU has operators all the same: that it has no device does not explain their absence.
+        return absent if absent not in (None, "no_device") else "not_collected"
+    return absent or ("not_collected" if on_cuda(capture) else "no_device")
 
 
 def _why_no_fusion(capture: Capture, evidence: LaunchesEvidence) -> str:

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import errno
 import functools
-import hashlib
 import inspect
-import json
 import os
-import platform
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,16 +24,12 @@ import torch
 from torch.utils import cpp_extension
 
 from kprof import cache
+from kprof.collectors.build_key import architecture, as_list, content_hash, nvcc_path
 from kprof.evidence import Side, SideBuild
 from kprof.workload import WorkloadError
 
 _LOG_TAIL_CHARS: Final = 8000
-# Variables that change what the compilers produce.
-_FLAG_VARIABLES: Final = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "NVCC_APPEND_FLAGS",
-                          "NVCC_PREPEND_FLAGS", "CUDA_HOME", "CUDA_PATH")  # fmt: skip
-# Arguments that name a place or a habit, not a result.
-_IGNORED_ARGUMENTS: Final = ("build_directory", "verbose", "keep_intermediates")
-_CANNOT_WRITE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
+_CANNOT_WRITE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _ERROR_LINE: Final = re.compile(r"^.*?(?:fatal error|\berror)(?:\s*:|\s+[A-Z#]?\d+\s*:)\s*.*$", re.MULTILINE)
 
 
@@ -67,6 +59,10 @@ class BuildWatch:
     side: Side = "kernel"
     builds: dict[Side, list[SideBuild]] = field(default_factory=dict)
     cuda: dict[Side, bool] = field(default_factory=dict)
+    _loaded: dict[Path, Any] = field(default_factory=dict)
+    """A file that builds in every call gets the module again, as from torch's own memory of what it loaded."""
+    _failed: dict[Path, BuildError] = field(default_factory=dict)
+    """What did not compile does not compile the next time either."""
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -112,19 +108,27 @@ class BuildWatch:
             raise needs_cuda(self.side, f"extension {name!r} has CUDA sources")
         self.cuda[self.side] = self.cuda.get(self.side, False) or with_cuda
         _require_compilers(self.side, with_cuda)
-        folder = cache.extensions_dir(self.cache_root) / f"{_safe(name)}-{_content_hash(arguments, with_cuda)}"
+        folder = cache.extensions_dir(self.cache_root) / f"{_safe(name)}-{content_hash(arguments, with_cuda)}"
+        if folder in self._failed:
+            raise self._failed[folder]
+        if folder in self._loaded:
+            return self._loaded[folder]
         self.on_building(name)
         began = time.perf_counter()
         try:
             module, cached = self._build_locked(original, arguments, folder)
+        except BuildError as error:
+            self._failed[folder] = error
+            raise
         finally:
             self.on_building("")
+        self._loaded[folder] = module
         self.builds.setdefault(self.side, []).append(
             SideBuild(
                 extensions=(name,),
                 seconds=time.perf_counter() - began,
                 cached=cached,
-                arch=_architecture(with_cuda),
+                arch=architecture(with_cuda),
                 log_tail="",
             )
         )
@@ -132,9 +136,13 @@ class BuildWatch:
 
     def _build_locked(self, original: Callable[..., Any], arguments: dict[str, Any], folder: Path) -> tuple[Any, bool]:
         try:
+            _prepare(folder, self.side)
             with cache.locked(folder):
                 # Whoever builds here holds our lock: a lock file of torch's own is left from a build that was killed.
                 (folder / "lock").unlink(missing_ok=True)
+                for library in folder.glob("*.so"):
+                    if library.stat().st_size == 0:  # left by a full disk; the linker runs again where it is missing
+                        library.unlink()
                 before = _libraries(folder)
                 _forget_version(str(arguments["name"]))
                 module = original(**{**arguments, "build_directory": str(folder), "verbose": False})
@@ -143,12 +151,7 @@ class BuildWatch:
         except OSError as error:
             if error.errno not in _CANNOT_WRITE:
                 raise
-            raise BuildError(
-                self.side,
-                "cache_not_writable",
-                f"cannot build in {folder}: {error.strerror or error}",
-                "Point KPROF_CACHE_DIR at a folder that can be written and has room.",
-            ) from error
+            raise _not_writable(self.side, folder, error) from error
         except RuntimeError as error:
             raise _compile_error(self.side, str(arguments["name"]), error, folder) from error
         if not cached:
@@ -156,77 +159,21 @@ class BuildWatch:
         return module, cached
 
 
-def _asks_for_cuda(arguments: dict[str, Any]) -> bool:
-    if arguments.get("with_cuda") is not None:
-        return bool(arguments["with_cuda"])
-    if arguments.get("cuda_sources"):
-        return True
-    return any(str(path).endswith((".cu", ".cuh")) for path in _as_list(arguments.get("sources")))
-
-
-def _as_list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]
-
-
-def _content_hash(arguments: dict[str, Any], with_cuda: bool) -> str:
-    """Hash of sources, flags, torch, CUDA, compilers, architecture and processor."""
-    asked = {key: value for key, value in arguments.items() if key not in _IGNORED_ARGUMENTS}
-    sources = {str(path): _file_hash(Path(path)) for path in _as_list(arguments.get("sources"))}
-    about = {
-        "arguments": asked,
-        "sources": sources,
-        "torch": str(torch.__version__),
-        "cuda": torch.version.cuda if with_cuda else None,
-        "compilers": [compiler_version(c) for c in (os.environ.get("CXX", "c++"), *(["nvcc"] if with_cuda else []))],
-        "arch": _architecture(with_cuda),
-        "processor": _processor(),
-        "flags": {name: os.environ.get(name) for name in _FLAG_VARIABLES},
-    }
-    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:20]
-
-
-def _file_hash(path: Path) -> str | None:
+def _prepare(folder: Path, side: Side) -> None:
+    """Make the folder; whatever stands in the way is the cache's fault and not the file's."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_writable(side, folder, error) from error
 
 
-def _processor() -> str:
-    """What a ``-march=native`` binary depends on: the machine, and the processor's instruction sets."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.machine()
-    flags = next((line for line in text.splitlines() if line.startswith(("flags", "Features"))), "")
-    return f"{platform.machine()} {hashlib.sha256(flags.encode()).hexdigest()[:12]}"
-
-
-def compiler_version(command: str) -> str | None:
-    """The line with the version that a compiler prints; None where it is not found or does not answer in 20 s."""
-    path = _nvcc() if command == "nvcc" else shutil.which(command.split()[0]) if command else None
-    if path is None:
-        return None
-    try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    lines = done.stdout.strip().splitlines()
-    if not lines:
-        return None
-    return lines[-1] if command == "nvcc" else lines[0]
-
-
-def _nvcc() -> str | None:
-    home = cpp_extension.CUDA_HOME
-    beside = Path(home) / "bin" / "nvcc" if home else None
-    return str(beside) if beside is not None and beside.exists() else shutil.which("nvcc")
+def _not_writable(side: Side, folder: Path, error: OSError) -> BuildError:
+    return BuildError(
+        side,
+        "cache_not_writable",
+        f"cannot build in {folder}: {error.strerror or error}",
+        "Point KPROF_CACHE_DIR at a folder that can be written and has room.",
+    )
 
 
 def _require_compilers(side: Side, with_cuda: bool) -> None:
@@ -234,7 +181,7 @@ def _require_compilers(side: Side, with_cuda: bool) -> None:
     if shutil.which(compiler) is None:
         message = f"no C++ compiler: {compiler!r} is not on PATH"
         raise BuildError(side, "compiler_missing", message, "Install g++, or set CXX to a compiler.")
-    if with_cuda and _nvcc() is None:
+    if with_cuda and nvcc_path() is None:
         raise BuildError(
             side,
             "nvcc_missing",
@@ -243,22 +190,16 @@ def _require_compilers(side: Side, with_cuda: bool) -> None:
         )
 
 
-def choose_cuda_arch(device: torch.device, asked: str | None) -> str:
-    """The value of TORCH_CUDA_ARCH_LIST for one device alone.
-
-    An architecture-specific variant of this very device (``9.0a``) that the caller's list holds is kept, since code
-    with wgmma needs it.
-    """
-    major, minor = torch.cuda.get_device_capability(device)
-    own = f"{major}.{minor}"
-    listed = re.split(r"[;\s]+", asked or "")
-    return next((entry for entry in listed if re.fullmatch(rf"{re.escape(own)}[af]", entry)), own)
+def _asks_for_cuda(arguments: dict[str, Any]) -> bool:
+    if arguments.get("with_cuda") is not None:
+        return bool(arguments["with_cuda"])
+    if arguments.get("cuda_sources"):
+        return True
+    return any(str(path).endswith((".cu", ".cuh")) for path in as_list(arguments.get("sources")))
 
 
-def _architecture(with_cuda: bool) -> str:
-    if not with_cuda:
-        return platform.machine()
-    return "sm_" + os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(".", "")
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]
 
 
 def _libraries(folder: Path) -> dict[str, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kprof.collectors.build import compiler_version
+from kprof.collectors.build_key import compiler_version
 from kprof.collectors.clocks import ClockMonitor, board_uuid
 from kprof.evidence import ClockReading, Environment
 

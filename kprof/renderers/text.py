@@ -42,7 +42,8 @@ def render(report: Report, *, width: int = 80, color: bool = False, ascii_only: 
 
 def _title_lines(report: Report, style: Style) -> list[str]:
     workload, environment = report.workload, report.environment
-    ref = f" against {PurePath(workload.ref_file).name}" if workload.ref_file else ""
+    compiled = " by torch.compile" if workload.ref_mode == "compile" else ""
+    ref = f" against {PurePath(workload.ref_file).name}{compiled}" if workload.ref_file else ""
     title = style.clean(f"{PurePath(workload.kernel_file).name}: {workload.entry}{ref}")
     device = f"{environment.device_name} ({environment.device})" if environment.device_name else environment.device
     software = [f"torch {environment.torch}"] if environment.torch else []

@@ -138,7 +138,7 @@ def test_events_under_50_us_are_forgiven_what_is_left_of_their_bias() -> None:
     # Cold they read more, the more launches there are: the nine kernels of torch.logsumexp 26.4 where CUPTI says 23.4.
     cold = {"event": 26.4 + EVENT_BIAS_US, "cupti": 23.4}
     assert check("cupti", "cold", cold, 100, launches=9).unexplained_us == 0.0
-    assert check("cupti", "cold", cold, 100, launches=1).unexplained_us == pytest.approx(1.5)
+    assert check("cupti", "cold", cold, 100, launches=1).unexplained_us == pytest.approx(1.7)
 
 
 @pytest.mark.parametrize(("cupti", "agrees"), [(15.48, True), (15.52, False)])

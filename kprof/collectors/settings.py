@@ -1,0 +1,68 @@
+"""Settings of torch that one file may change and the other would be measured under.
+
+A kernel file that calls ``torch.set_num_threads(1)`` or allows TF32 when it is imported would slow the reference, or
+lower its precision, and gain by it. Both sides are measured under the settings that were there before either file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import torch
+
+from kprof.evidence import Reason, Side
+
+
+def _set_default_device(device: Any) -> None:
+    # None, not "cpu", is what torch has before anyone chose: it keeps the mode off.
+    torch.set_default_device(None if torch.device(device).type == "cpu" else device)
+
+
+def _default_device() -> Any:
+    get = getattr(torch, "get_default_device", None)
+    return get() if get is not None else torch.device("cpu")
+
+
+_SETTINGS: Final[dict[str, tuple[Any, Any]]] = {
+    "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "default device": (_default_device, _set_default_device),
+    "CPU threads": (torch.get_num_threads, torch.set_num_threads),
+    "TF32 in matmul": (
+        lambda: torch.backends.cuda.matmul.allow_tf32,
+        lambda on: setattr(torch.backends.cuda.matmul, "allow_tf32", on),
+    ),
+    "TF32 in cuDNN": (
+        lambda: torch.backends.cudnn.allow_tf32,
+        lambda on: setattr(torch.backends.cudnn, "allow_tf32", on),
+    ),
+    "cuDNN benchmark": (
+        lambda: torch.backends.cudnn.benchmark,
+        lambda on: setattr(torch.backends.cudnn, "benchmark", on),
+    ),
+}
+
+
+class Settings:
+    """The settings of now, to come back to."""
+
+    def __init__(self) -> None:
+        self._kept = {name: read() for name, (read, _) in _SETTINGS.items()}
+
+    def restore(self, side: Side) -> tuple[Reason, ...]:
+        """Set back what differs; says what ``side``'s file had changed."""
+        changed = []
+        for name, (read, write) in _SETTINGS.items():
+            found = read()
+            if found != self._kept[name]:
+                changed.append(f"{name}: {found}")
+                write(self._kept[name])
+        if not changed:
+            return ()
+        return (
+            Reason(
+                code=f"{side}_changes_settings",
+                message=f"the {'reference' if side == 'ref' else side}'s file changes settings of torch for the whole "
+                f"process ({'; '.join(changed)}); they were set back, so that both sides are measured alike",
+                hint="Set what one side needs inside its forward, and back again.",
+            ),
+        )
