@@ -25,9 +25,21 @@ USED_FILE: Final = ".kprof.used"
 
 
 def cache_dir() -> Path:
-    """The cache's folder: ``KPROF_CACHE_DIR``, else ``kprof`` in the user's cache directory. It need not exist."""
+    """The cache's folder: ``KPROF_CACHE_DIR``, else ``kprof`` in the user's cache directory. It need not exist.
+
+    Raises:
+        UsageError: ``KPROF_CACHE_DIR`` names a user that does not exist, or is not UTF-8.
+    """
     chosen = os.environ.get("KPROF_CACHE_DIR")
-    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("kprof")
+    if not chosen:
+        return platformdirs.user_cache_path("kprof")
+    try:
+        chosen.encode()
+        return Path(chosen).expanduser().absolute()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"KPROF_CACHE_DIR is {chosen!r}, which is not UTF-8", "Give another folder.") from error
+    except RuntimeError as error:
+        raise UsageError(f"KPROF_CACHE_DIR is {chosen!r}: there is no such user", "Write the folder out.") from error
 
 
 def cache_max_bytes() -> float:

@@ -72,6 +72,8 @@ def decode_capture(data: bytes, source: str) -> Capture:
         head: Any = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
         raise InputFileError(f"{source} is not JSON: {error}", _WRITE_ONE) from error
+    except RecursionError as error:
+        raise InputFileError(f"{source} is not a capture: it is nested too deeply", _WRITE_ONE) from error
     version = head.get("capture_version") if isinstance(head, dict) else None
     if version is None:
         raise InputFileError(f"{source} is not a capture: it has no capture_version", _WRITE_ONE)

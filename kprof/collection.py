@@ -18,13 +18,13 @@ from kprof.cache import cache_dir
 from kprof.capture import Capture
 from kprof.errors import InputFileError
 from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
+from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
-from kprof.worker.supervisor import Limits, Outcome, Worker
+from kprof.worker.supervisor import Limits, Worker
 
 MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory")
 _MOST_LOSSES: Final = 2
 _SPARE_PROCESSORS: Final = 4
-_EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "launches")
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,20 @@ class _Collection:
         self.evidence: dict[str, Any] = {"workload": self.asked, "environment": Environment(device=plan.device)}
         self.faults: list[Fault] = []
         self.held: Worker | None = None
+        self.gave_up: Fault | None = None
+        """Why no further worker is tried: what hung once, or was lost twice, would only cost its time again."""
 
     def run(self) -> Capture:
         try:
             self._run_main()
-            if self._loaded() and self._needs_launches(self.evidence["environment"].device):
+            if self.gave_up is not None and "launches" in self.plan.blocks:
+                self.faults.append(_not_attempted("launches", self.gave_up))
+            elif self._goes_on() and self._needs_launches(self.evidence["environment"].device):
                 self._run_launches()
         finally:
             if self.held is not None:
                 self.held.close()
-        if self._loaded() and "timing" in self.plan.blocks:
+        if self._goes_on() and "timing" in self.plan.blocks:
             self._run_repeats()
         return Capture(
             kprof_version=__version__,
@@ -115,14 +119,15 @@ class _Collection:
             with Worker(self._request(stages)) as worker:
                 outcome = worker.follow(self.plan.limits, self._on_main_update)
             self._keep(outcome)
-            if not outcome.lost:
+            lost_by = outcome.lost_by
+            if lost_by is None or lost_by.stage in ("load", "build"):
                 return
-            lost_in = self.faults[-1]
-            stages = _after(stages, lost_in.stage)
-            if lost_in.stage in ("load", "build") or not stages:
+            stages = _after(stages, lost_by.stage)
+            if losses == _MOST_LOSSES or lost_by.code == "timeout":
+                self.gave_up = lost_by
+                self.faults.extend(_not_attempted(stage, lost_by) for stage in stages)
                 return
-            if losses == _MOST_LOSSES or lost_in.code == "timeout":
-                self.faults.extend(_not_attempted(stage, lost_in) for stage in stages)
+            if not stages:
                 return
 
     def _run_repeats(self) -> None:
@@ -134,10 +139,11 @@ class _Collection:
             for stage in repeated:
                 with Worker(self._request((stage,), headline_only=True)) as worker:
                     outcome = worker.follow(self.plan.limits, self.on_update)
-                for update in reversed(outcome.updates):
-                    if isinstance(found := getattr(update, stage), (TimingEvidence, LaunchesEvidence)):
-                        repeats.extend(_medians(series) for series in found.series)
-                        break
+                found = outcome.evidence.get(stage)
+                if isinstance(found, (TimingEvidence, LaunchesEvidence)):
+                    repeats.extend(_medians(series) for series in found.series)
+                if outcome.lost_by is not None and outcome.lost_by.code == "timeout":
+                    repeated = tuple(other for other in repeated if other != stage)
         timing = self.evidence.get("timing")
         if timing is not None:
             self.evidence["timing"] = msgspec.structs.replace(timing, repeats=tuple(repeats))
@@ -157,17 +163,15 @@ class _Collection:
         )
 
     def _keep(self, outcome: Outcome) -> None:
-        for update in outcome.updates:
-            for name in _EVIDENCE:
-                if (found := getattr(update, name)) is not None:
-                    self.evidence[name] = found
-            if update.clocks_after is not None:
-                environment = self.evidence["environment"]
-                self.evidence["environment"] = msgspec.structs.replace(environment, clocks_after=update.clocks_after)
-            if update.fault is not None:
-                self.faults.append(update.fault)
-        if outcome.fault is not None:
-            self.faults.append(outcome.fault)
+        self.evidence.update(outcome.evidence)
+        if outcome.clocks_after is not None:
+            environment = self.evidence["environment"]
+            self.evidence["environment"] = msgspec.structs.replace(environment, clocks_after=outcome.clocks_after)
+        self.faults.extend(outcome.all_faults)
+
+    def _goes_on(self) -> bool:
+        """Further workers have something to measure, and are likely to come to an end."""
+        return self._loaded() and self.gave_up is None
 
     def _loaded(self) -> bool:
         return not any(fault.stage in ("load", "build") for fault in self.faults)

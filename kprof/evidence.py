@@ -174,6 +174,8 @@ class PrecisionTrial(Record, frozen=True, kw_only=True):
     max_rel_error: float | None = None
     """Largest ``|kernel - ref| / max(|ref|, atol)`` over finite pairs."""
     mean_rel_error: float | None = None
+    worst_over_tolerance: float | None = None
+    """Largest error over what is allowed there; the error itself where none is. The ``worst_*`` are that element's."""
     worst_output: str | None = None
     worst_index: tuple[int, ...] | None = None
     worst_kernel_value: float | None = None
@@ -190,7 +192,14 @@ class PrecisionTrial(Record, frozen=True, kw_only=True):
 
 class PrecisionEvidence(Record, frozen=True, kw_only=True):
     trials: tuple[PrecisionTrial, ...] = ()
+    """In the order they ran. Of very many only some, those that fail before the others, the worst always among them."""
     trials_requested: int = 0
+    trials_run: int | None = None
+    """Trials that ran to their end; None: all are in ``trials``."""
+    trials_agreed: int | None = None
+    """Those of them without a mismatch; None: count them in ``trials``."""
+    left_out: PrecisionTrial | None = None
+    """What ``trials`` leaves out, as one: counts added, errors combined, each mismatch and note once."""
     weights: Literal["none", "as_constructed", "copied_by_name", "copied_by_shape", "not_comparable"] | None = None
     """How the kernel came by the reference's parameters."""
     kernel_error_vs_fp64: float | None = None

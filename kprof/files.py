@@ -1,52 +1,119 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one, and writing into what is no file."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from kprof.errors import UsageError
+
+_ELSEWHERE: Final = "Give another place."
 
 
 def require_writable(path: Path) -> None:
     """Refuse before anything is measured what could not be written after.
 
     Raises:
-        UsageError: the folder is missing or cannot be written, or ``path`` is a folder.
+        UsageError: the folder is missing or cannot be written, or ``path`` is a folder, a disk or a socket.
     """
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder", "Give a file name.")
-    if not folder.is_dir():
+    try:
+        found = _status(path)
+        folder = path.resolve().parent
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}", _ELSEWHERE) from error
+    if found is not None and _standard_stream(found) is not None:
+        return
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        _require_stream(path, found)
+    elif not folder.is_dir():
         raise UsageError(f"cannot write {path}: the folder {folder} does not exist", f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"cannot write {path}: the folder {folder} is not writable", "Give another place.")
+    elif not os.access(folder, os.W_OK):
+        raise UsageError(f"cannot write {path}: the folder {folder} is not writable", _ELSEWHERE)
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write beside ``path``, flush to disk and rename over it: it is the old file or the new one, never a part.
 
+    What is no regular file (a pipe, a terminal, ``/dev/null``, ``/dev/stdout``) is written into and stays what it is.
+
     Raises:
         UsageError: it cannot be written.
     """
     try:
-        # Where `path` is a link, what it points to is replaced and the link stays.
-        target = path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-        made = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            made.chmod(0o666 & ~_umask())
-            made.replace(target)
-        except BaseException:
-            made.unlink()
-            raise
+        found = _status(path)
+        if found is not None and (_standard_stream(found) is not None or not stat.S_ISREG(found.st_mode)):
+            _write_into(path, found, data)
+        else:
+            # Where `path` is a link, what it points to is replaced and the link stays.
+            _replace(path.resolve(), data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}", "Give another place, or make room.") from error
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Both names are of one file, through links too; a file that does not exist yet is the one of its place."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one.resolve() == other.resolve()
+
+
+def is_regular_or_new(path: Path) -> bool:
+    """A write would replace what is there; False for a stream such as ``/dev/null``, which many may write into."""
+    found = _status(path)
+    return found is None or stat.S_ISREG(found.st_mode)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _require_stream(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"cannot write {path}: it is a folder", "Give a file name.")
+    if not (stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
+        raise UsageError(f"cannot write {path}: it is neither a file nor a stream", "Give a file name.")
+    if not os.access(path, os.W_OK):
+        raise UsageError(f"cannot write {path}: it is not writable", _ELSEWHERE)
+
+
+def _standard_stream(found: os.stat_result) -> int | None:
+    """The descriptor, where it is what stdout or stderr already write to."""
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(found, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _write_into(path: Path, found: os.stat_result, data: bytes) -> None:
+    # Opened again, a file would be written from its start, and a socket or another user's pipe would be refused.
+    standard = _standard_stream(found)
+    handle = os.dup(standard) if standard is not None else os.open(path, os.O_WRONLY)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=".kprof.", dir=target.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        made.chmod(0o666 & ~_umask())
+        made.replace(target)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

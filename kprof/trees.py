@@ -1,12 +1,15 @@
 """Nested values with tensors in them: what models take and what they return.
 
-Containers are tuples (named ones too), lists and dicts; everything else is a leaf. Paths read as Python would write
-them: ``[0]``, ``[1]['mask']``.
+Containers are tuples (named ones too), lists, dicts and dataclasses; everything else is a leaf. Paths read as Python
+would write them: ``[0]``, ``[1]['mask']``, ``[2].mean``. Nothing of a container's own is called: a kernel's may compute
+what it should have held already.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -25,12 +28,63 @@ def tensor_leaves(tree: Any, root: str = "") -> list[tuple[str, Tensor]]:
     if isinstance(tree, Tensor):
         return [(root, tree)]
     if isinstance(tree, (tuple, list)):
-        items = [(f"{root}[{index}]", value) for index, value in enumerate(tree)]
+        items = [(f"{root}[{index}]", value) for index, value in enumerate(sequence_values(tree))]
     elif isinstance(tree, dict):
-        items = [(f"{root}[{key!r}]", value) for key, value in tree.items()]
+        items = [(f"{root}[{key!r}]", value) for key, value in dict.items(tree)]
     else:
-        items = []
+        items = [(f"{root}.{name}", value) for name, value in (dataclass_values(tree) or {}).items()]
     return [leaf for path, value in items for leaf in tensor_leaves(value, path)]
+
+
+def sequence_values(sequence: tuple[Any, ...] | list[Any]) -> list[Any]:
+    """What a tuple or list holds, by the base class's own iteration."""
+    return list(tuple.__iter__(sequence) if isinstance(sequence, tuple) else list.__iter__(sequence))
+
+
+def dataclass_values(value: Any) -> dict[str, Any] | None:
+    """The fields that an instance of a dataclass holds, in order; None: it is none, or one is missing or computed."""
+    if isinstance(value, type) or not dataclasses.is_dataclass(value):
+        return None
+    held = _held_attributes(value)
+    names = [one.name for one in dataclasses.fields(value)]
+    return {name: held[name] for name in names} if all(name in held for name in names) else None
+
+
+def _held_attributes(value: Any) -> dict[str, Any]:
+    """Attributes in the instance's own dict and slots."""
+    held: dict[str, Any] = {}
+    for kind in reversed(type(value).__mro__):
+        for name, member in vars(kind).items():
+            if isinstance(member, types.GetSetDescriptorType) and name == "__dict__":
+                held.update(member.__get__(value))
+            elif isinstance(member, types.MemberDescriptorType):
+                try:
+                    held[name] = member.__get__(value)
+                except AttributeError:
+                    continue  # A slot that was never filled.
+    return held
+
+
+def is_ordinary(tensor: Tensor) -> bool:
+    """Its elements lie in memory by strides and stand for themselves: not sparse, nested, quantized or opaque."""
+    return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
+
+
+def shape_of(tensor: Tensor) -> tuple[int, ...]:
+    """The shape; of a nested tensor, which has none, the number of tensors it holds."""
+    return (tensor.size(0),) if tensor.is_nested else tuple(tensor.shape)
+
+
+def bytes_of(tensor: Tensor) -> int:
+    """Memory that the values take; of a sparse tensor only those that it holds, its indices left out."""
+    if tensor.layout is torch.sparse_coo:
+        tensor = tensor._values()
+    elif tensor.layout not in (torch.strided, torch.jagged) and tensor.layout is not _MKLDNN:
+        tensor = tensor.values()
+    return tensor.numel() * tensor.element_size()
+
+
+_MKLDNN: Any = torch._mkldnn  # type: ignore[attr-defined]
 
 
 def map_tensors(tree: Any, fn: Callable[[Tensor], Any]) -> Any:
@@ -59,7 +113,7 @@ def clone_tree(tree: Any) -> Any:
 def clone_tensor(tensor: Tensor) -> Tensor:
     """A copy in memory of its own, with the same strides even where elements overlap or leave gaps."""
     plain = tensor.detach()
-    if plain.layout is not torch.strided or type(plain) is not Tensor or plain.is_conj() or plain.is_neg():
+    if not is_ordinary(plain) or type(plain) is not Tensor or plain.is_conj() or plain.is_neg():
         return plain.clone()
     if _is_dense(plain):
         return plain.clone()
@@ -84,20 +138,35 @@ def _is_dense(tensor: Tensor) -> bool:
 
 def _map_leaves(tree: Any, fn: Callable[[Any], Any]) -> Any:
     if isinstance(tree, tuple):
-        values = [_map_leaves(value, fn) for value in tree]
-        if type(tree) is tuple:
-            return tuple(values)
-        if all(new is old for new, old in zip(values, tree, strict=True)):
-            return tree
-        make = getattr(type(tree), "_make", type(tree))  # A named tuple takes its fields one by one.
-        return make(values)
+        return _map_tuple(tree, fn)
     if isinstance(tree, list):
         same = copy.copy(tree)
-        same[:] = [_map_leaves(value, fn) for value in tree]
+        same[:] = [_map_leaves(value, fn) for value in sequence_values(tree)]
         return same
     if isinstance(tree, dict):
         mapped = copy.copy(tree)
-        for key, value in tree.items():
+        for key, value in dict.items(tree):
             mapped[key] = _map_leaves(value, fn)
         return mapped
-    return fn(tree)
+    fields = None if isinstance(tree, Tensor) else dataclass_values(tree)
+    return fn(tree) if fields is None else _map_dataclass(tree, fields, fn)
+
+
+def _map_tuple(tree: tuple[Any, ...], fn: Callable[[Any], Any]) -> Any:
+    old = sequence_values(tree)
+    values = [_map_leaves(value, fn) for value in old]
+    if type(tree) is not tuple and all(new is was for new, was in zip(values, old, strict=True)):
+        return tree
+    try:
+        return tuple.__new__(type(tree), values)
+    except TypeError:  # Torch's own named results are made by their own type alone.
+        return type(tree)(values)
+
+
+def _map_dataclass(tree: Any, fields: dict[str, Any], fn: Callable[[Any], Any]) -> Any:
+    same = object.__new__(type(tree))
+    mapped = {name: _map_leaves(value, fn) for name, value in fields.items()}
+    for name, value in {**_held_attributes(tree), **mapped}.items():
+        # Past a frozen class's refusal, and past a __setattr__ of its own.
+        object.__setattr__(same, name, value)
+    return same

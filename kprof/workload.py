@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 import torch
 
-from kprof.evidence import Side, TensorInfo
+from kprof.evidence import Reason, Side, TensorInfo
 from kprof.harness_names import provide_harness_names
-from kprof.trees import clone_tree, map_tensors, tensor_leaves
+from kprof.trees import bytes_of, clone_tree, is_ordinary, map_tensors, shape_of, tensor_leaves
 
 Kind = Literal["cuda", "cpp", "triton", "pytorch"]
 Override = int | float | bool | str
@@ -59,6 +59,7 @@ class LoadedWorkload:
     inputs_side: Side
     """Whose file makes the inputs."""
     kind: Kind = "pytorch"
+    warnings: tuple[Reason, ...] = ()
     ref_compiled: bool = False
     """``ref`` is torch.compile's; precision is judged before that, against the eager one."""
 
@@ -98,7 +99,7 @@ class LoadedWorkload:
                 "Return a list: return [x].",
             )
         inputs = [map_tensors(value, lambda tensor: tensor.to(self.device)) for value in made]
-        if self._kept is None and sum(t.numel() * t.element_size() for _, t in tensor_leaves(inputs)) <= _KEPT_BYTES:
+        if self._kept is None and sum(bytes_of(tensor) for _, tensor in tensor_leaves(inputs)) <= _KEPT_BYTES:
             self._kept = (seed, clone_tree(inputs))
         return inputs
 
@@ -113,9 +114,13 @@ def seed_everything(seed: int) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an exception's text, for a one-line message."""
-    text = str(error).strip()
-    return text.splitlines()[0][:300] if text else "(no message)"
+    """The first line of an exception's text, for a one-line message that can be written as UTF-8."""
+    try:
+        lines = str(error).strip().splitlines()
+        line = str(lines[0][:300]) if lines else "(no message)"
+    except (Exception, SystemExit):  # An exception's __str__ is user code, and may raise anything.
+        return "(its message cannot be read)"
+    return line.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def load_module(path: Path, side: Side) -> types.ModuleType:
@@ -134,27 +139,30 @@ def load_module(path: Path, side: Side) -> types.ModuleType:
     module = importlib.util.module_from_spec(spec)
     provide_harness_names(module)
     sys.modules[name] = module
-    with _blamed_on(side, "import_failed", f"importing {path.name}"):
+    with _blamed_on(side, "import_failed", f"importing {path.name}", path.name):
         spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def _blamed_on(side: Side, code: str, doing: str) -> Iterator[None]:
-    """Turn whatever user code raises into a `WorkloadError` of ``side``."""
+def _blamed_on(side: Side, code: str, doing: str, file: str = "?") -> Iterator[None]:
+    """Turn whatever user code raises into a `WorkloadError` of ``side``; ``file`` is for errors that name none."""
     try:
         yield
     except WorkloadError:
         raise
     except SyntaxError as error:
-        where = f"{Path(error.filename or '?').name}:{error.lineno}"
-        raise WorkloadError(side, "syntax_error", f"{where}: {error.msg}", "Mend the line named.") from error
+        where = Path(error.filename).name if error.filename else file
+        hint = "Mend the file."
+        if error.lineno is not None:
+            where, hint = f"{where}:{error.lineno}", "Mend the line named."
+        raise WorkloadError(side, "syntax_error", f"{where}: {error.msg}", hint) from error
     except (Exception, SystemExit) as error:  # User code may raise anything; it is reported as theirs.
         raise WorkloadError(
             side,
             code,
             f"{doing} raised {type(error).__name__}: {first_line(error)}",
-            "See the traceback in the fault's detail.",
+            "Its traceback is in faults[].detail of the report.",
         ) from error
 
 
@@ -184,10 +192,15 @@ def override_constants(module: types.ModuleType, overrides: dict[str, Override],
             raise WorkloadError(
                 side,
                 "override_type",
-                f"--set {name}={value!r}: a {type(value).__name__}, but the file has {name} = {was!r}",
-                f"Give a {type(was).__name__}.",
+                f"--set {name}={value!r}: {_a(value)}, but the file has {name} = {was!r}",
+                f"Give {_a(was)}.",
             )
         setattr(module, name, float(value) if isinstance(was, float) else value)
+
+
+def _a(value: Override) -> str:
+    name = type(value).__name__
+    return f"an {name}" if name == "int" else f"a {name}"
 
 
 def construct(module: types.ModuleType, name: str, side: Side, init: Any, seed: int, device: torch.device) -> Any:
@@ -252,7 +265,9 @@ def inputs_maker(module: types.ModuleType, side: Side) -> Callable[[], Any]:
     make = getattr(module, "get_inputs", None)
     if not callable(make):
         message = _missing_message(module, "get_inputs()")
-        hint = "Give the reference with --ref, or define get_inputs() in the kernel file."
+        hint = "Define get_inputs() in it."
+        if side == "kernel":
+            hint = "Give the reference with --ref, or define get_inputs() in the kernel file."
         raise WorkloadError(side, "get_inputs_missing", message, hint)
     return make  # type: ignore[no-any-return]
 
@@ -262,7 +277,7 @@ def describe_inputs(inputs: list[Any]) -> tuple[TensorInfo, ...]:
     return tuple(
         TensorInfo(
             path=path,
-            shape=tuple(tensor.shape),
+            shape=shape_of(tensor),
             dtype=str(tensor.dtype).removeprefix("torch."),
             constant=_is_constant(tensor),
         )
@@ -271,8 +286,8 @@ def describe_inputs(inputs: list[Any]) -> tuple[TensorInfo, ...]:
 
 
 def _is_constant(tensor: torch.Tensor) -> bool:
-    """All elements of a floating tensor of two or more are equal."""
-    if not tensor.is_floating_point() or tensor.numel() < 2:
+    """All elements of a floating tensor of two or more are equal; false where they cannot be told one by one."""
+    if not is_ordinary(tensor) or not tensor.is_floating_point() or tensor.numel() < 2:
         return False
     first = tensor.reshape(-1)[0] if tensor.is_contiguous() else tensor[(0,) * tensor.dim()]
     return bool((tensor == first).all())
@@ -296,7 +311,7 @@ def imports_triton(path: Path) -> bool:
     """The file imports triton somewhere (syntax tree, so that comments and strings do not count)."""
     try:
         tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # The last two: nested too deep.
         return False
     names = (
         alias.name if isinstance(node, ast.Import) else (node.module or "")

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kprof import cache
+from kprof.commands.cache import command
 from kprof.errors import UsageError
 
 
@@ -62,3 +64,20 @@ def test_clear_counts_what_stays(tmp_path: Path) -> None:
     with cache.locked(held):
         assert cache.clear(tmp_path) == (1, 1)
     assert cache.clear(tmp_path) == (1, 0)
+
+
+@pytest.mark.parametrize(("value", "says"), [("~nosuchuser/x", "no such user"), (os.fsdecode(b"\xff"), "not UTF-8")])
+def test_a_folder_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, value: str, says: str) -> None:
+    monkeypatch.setenv("KPROF_CACHE_DIR", value)
+    with pytest.raises(UsageError, match=says):
+        cache.cache_dir()
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, "0 compiled extensions"), (1, "1 compiled extension,")])
+def test_the_command_counts_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int, told: str) -> None:
+    monkeypatch.setenv("KPROF_CACHE_DIR", str(tmp_path))
+    for index in range(count):
+        entry(tmp_path, f"e{index}", 10, 1)
+    assert told in CliRunner().invoke(command, catch_exceptions=False).output
+    cleared = CliRunner().invoke(command, ["--clear"], catch_exceptions=False).output
+    assert f"removed {told.rstrip(',')} from" in cleared

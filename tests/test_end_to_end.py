@@ -269,6 +269,16 @@ def test_usage_errors_exit_2_with_what_and_what_to_do(
     assert "kprof: hint:" in run.stderr
 
 
+def test_what_the_kernels_file_sets_for_the_process_is_set_back_and_said(kprof: Any, write: Any) -> None:
+    setting = "\ntorch.set_default_dtype(torch.float64)\ntorch.set_num_threads(1)\n"
+    run = kprof("analyze", *write(GOOD + setting), "--blocks", "precision")
+    assert run.code == 0, run.stderr
+    (warning,) = run.report["workload"]["warnings"]
+    assert warning["code"] == "kernel_changes_settings"
+    assert "default dtype: torch.float64" in warning["message"]
+    assert run.report["workload"]["inputs"][0]["dtype"] == "float32"
+
+
 def test_an_unknown_override_lists_what_there_is(kprof: Any, write: Any) -> None:
     run = kprof("analyze", *write(GOOD), "--set", "M=3")
     assert "N=64" in run.stderr

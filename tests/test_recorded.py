@@ -12,7 +12,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from kprof.capture import encode_capture, load_capture
+from kprof.capture import decode_capture, encode_capture, load_capture
 from kprof.collectors.launches.trace import TraceEvents, read_trace
 from kprof.collectors.launches.window_evidence import Recording, evidence_from_trace
 from kprof.collectors.launches.windows import find_windows
@@ -56,7 +56,18 @@ def test_every_recorded_run_is_right_and_complete(name: str) -> None:
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_capture_comes_back_as_it_was(name: str) -> None:
     capture = load_capture(DATA / name)
-    assert msgspec.json.decode(encode_capture(capture)) == msgspec.json.decode((DATA / name).read_bytes())
+    assert decode_capture(encode_capture(capture), name) == capture
+    # Nothing of the file is lost on the way; what later versions added to the records is null in it.
+    assert contains(msgspec.json.decode(encode_capture(capture)), msgspec.json.decode((DATA / name).read_bytes()))
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Every value of ``part`` is in ``whole`` at the same place."""
+    if isinstance(part, dict):
+        return all(key in whole and contains(whole[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return len(whole) == len(part) and all(map(contains, whole, part))
+    return bool(whole == part)
 
 
 @pytest.mark.parametrize("name", CAPTURES)

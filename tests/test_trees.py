@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, defaultdict, namedtuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 
-from kprof.trees import clone_tensor, clone_tree, map_tensors, tensor_leaves
+from kprof.trees import bytes_of, clone_tensor, clone_tree, dataclass_values, map_tensors, shape_of, tensor_leaves
 
 Pair = namedtuple("Pair", "first second")
 
@@ -76,3 +79,61 @@ def test_conjugated_and_sparse_tensors_keep_their_values() -> None:
     assert torch.equal(clone_tensor(z.conj()), z.conj())
     sparse = torch.eye(3).to_sparse()
     assert torch.equal(clone_tensor(sparse).to_dense(), torch.eye(3))
+
+
+@dataclass(frozen=True)
+class Out:
+    mean: Any
+    rest: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        assert self.mean is not None
+
+
+def test_dataclasses_are_containers() -> None:
+    x = torch.ones(2)
+    tree = Out(x, [1, x])
+    assert [path for path, _ in tensor_leaves([tree], "out")] == ["out[0].mean", "out[0].rest[1]"]
+    doubled = map_tensors(tree, lambda tensor: tensor * 2)
+    assert type(doubled) is Out
+    assert torch.equal(doubled.mean, x * 2)
+    assert tree.mean is x
+    # Made without its constructor, which may want anything.
+    assert map_tensors(tree, lambda _: None).mean is None
+    clone = clone_tree(tree)
+    clone.rest.append(3)
+    assert clone.mean is clone.rest[1]
+    assert clone.mean is not x
+    assert len(tree.rest) == 2
+    assert dataclass_values(Out) is None
+    assert dataclass_values(3) is None
+    assert map_tensors(Out, lambda tensor: tensor) is Out
+
+
+def test_a_containers_own_reading_is_not_used() -> None:
+    class Late(tuple):  # type: ignore[type-arg]
+        def __iter__(self) -> Any:
+            raise AssertionError
+
+    (path, leaf), *others = tensor_leaves(Late((torch.ones(2),)))
+    assert (path, leaf.tolist(), others) == ("[0]", [1.0, 1.0], [])
+    assert type(map_tensors(Late((torch.ones(2),)), lambda tensor: tensor + 1)) is Late
+
+
+def test_layouts_without_strides_are_cloned_and_measured() -> None:
+    x = torch.eye(3)
+    assert torch.equal(clone_tensor(x.to_mkldnn()).to_dense(), x)
+    assert (bytes_of(x), bytes_of(x.to_sparse()), bytes_of(x.to_mkldnn())) == (36, 12, 36)
+    with warnings.catch_warnings():
+        # Torch calls nested tensors and the compressed layouts a prototype, and quantized ones deprecated.
+        warnings.simplefilter("ignore")
+        assert bytes_of(x.to_sparse_csr()) == 12
+        assert torch.equal(clone_tensor(x.to_sparse_csr()).to_dense(), x)
+        quantized = torch.quantize_per_tensor(x, 0.5, 0, torch.qint8)
+        assert torch.equal(clone_tensor(quantized.t()).dequantize(), x)
+        for layout in (torch.strided, torch.jagged):
+            nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=layout)
+            clone = clone_tensor(nested)
+            assert torch.equal(clone.unbind()[1], torch.ones(4, 3))
+            assert (shape_of(clone), bytes_of(clone)) == ((2,), 72)
+    assert shape_of(x) == (3, 3)

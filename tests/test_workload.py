@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +75,19 @@ def test_a_decorator_that_reads_source_while_loading_works(tmp_path: Path) -> No
         ("raise ValueError('no luck\\nmore')", "import_failed", "ValueError: no luck"),
         ("import sys\nsys.exit(3)", "import_failed", "SystemExit"),
         ("import nowhere_to_be_found", "import_failed", "nowhere_to_be_found"),
+        ("x = 1\0", None, "user.py"),
+        ("class E(Exception):\n    def __str__(self): raise KeyError\nraise E", "import_failed", "cannot be read"),
+        ("raise ValueError('a \\ud800 b')", "import_failed", "ValueError: a ? b"),
     ],
 )
-def test_a_file_that_does_not_load_says_why(tmp_path: Path, source: str, code: str, says: str) -> None:
+def test_a_file_that_does_not_load_says_why(tmp_path: Path, source: str, code: str | None, says: str) -> None:
     error = failure(load_module, write(tmp_path, source), "kernel")
-    assert (error.code, error.side) == (code, "kernel")
+    # Which error a NUL byte is depends on Python's version.
+    assert error.side == "kernel"
+    assert error.code in ([code] if code else ["syntax_error", "import_failed"])
     assert says in error.message
     assert "\n" not in error.message
+    assert "None" not in error.message
 
 
 def test_a_missing_entry_names_what_there_is(tmp_path: Path) -> None:
@@ -142,6 +149,13 @@ def test_an_override_that_fits_nothing_is_refused(
     assert says in error.message
 
 
+def test_an_override_of_the_wrong_type_says_which_to_give(tmp_path: Path) -> None:
+    module = load_module(write(tmp_path, REF), "ref")
+    assert failure(override_constants, module, {"R": "many"}, "ref").hint == "Give an int."
+    assert failure(override_constants, module, {"SCALE": "x"}, "ref").hint == "Give a float."
+    assert "--set NAME=3: an int, but" in failure(override_constants, module, {"NAME": 3}, "ref").message
+
+
 def workload(tmp_path: Path, source: str) -> LoadedWorkload:
     module = load_module(write(tmp_path, source), "ref")
     return LoadedWorkload(CPU, lambda x: x, None, inputs_maker(module, "ref"), "ref")
@@ -179,6 +193,10 @@ def test_get_inputs_that_fails_is_the_references_fault(tmp_path: Path, body: str
 def test_a_file_without_get_inputs_says_so(tmp_path: Path) -> None:
     error = failure(inputs_maker, load_module(write(tmp_path, "x = 1"), "kernel"), "kernel")
     assert error.code == "get_inputs_missing"
+    assert error.hint == "Give the reference with --ref, or define get_inputs() in the kernel file."
+    # With a reference, that file is the one to mend.
+    error = failure(inputs_maker, load_module(write(tmp_path, "x = 1"), "ref"), "ref")
+    assert error.hint == "Define get_inputs() in it."
     assert initial_inputs(load_module(write(tmp_path, "x = 1"), "kernel"), "kernel", 0) == []
 
 
@@ -191,6 +209,27 @@ def test_inputs_are_described_with_their_places() -> None:
     ]
 
 
+def test_inputs_of_every_layout_are_described_and_kept(tmp_path: Path) -> None:
+    source = (
+        "import torch, warnings\n"
+        "def get_inputs():\n"
+        "    warnings.simplefilter('ignore')\n"
+        "    x = torch.ones(4, 4)\n"
+        "    pieces = [torch.ones(2, 4), torch.ones(3, 4)]\n"
+        "    quantized = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)\n"
+        "    return [x.to_sparse(), x.to_sparse_csr(), x.to_mkldnn(), quantized,\n"
+        "            torch.nested.nested_tensor(pieces), torch.nested.nested_tensor(pieces, layout=torch.jagged)]\n"
+    )
+    loaded = workload(tmp_path, source)
+    with warnings.catch_warnings():  # The file sets a filter: torch calls some of these prototypes, or deprecated.
+        described = describe_inputs(loaded.inputs(0))
+        again = loaded.inputs(0)
+    assert [one.shape for one in described] == [(4, 4)] * 4 + [(2,)] * 2
+    assert [one.constant for one in described] == [False] * 6
+    assert torch.equal(again[0].to_dense(), torch.ones(4, 4))
+    assert torch.equal(again[4].unbind()[1], torch.ones(3, 4))
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -199,6 +238,8 @@ def test_inputs_are_described_with_their_places() -> None:
         ("# import triton\ntext = 'import triton'", False),
         ("import tritonclient", False),
         ("def broken(:", False),
+        ("-" * 100_000 + "1", False),
+        ("x" + ".x" * 100_000, False),
     ],
 )
 def test_triton_is_seen_in_the_syntax_tree(tmp_path: Path, source: str, expected: bool) -> None:

@@ -15,6 +15,8 @@ from kprof.metrics import metric
 Status = Literal["ok", "unavailable", "failed", "skipped", "suspect"]
 SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 NOT_FINITE: Final = "not_finite"
+NOT_ATTEMPTED: Final = "not_attempted"
+"""Code of a fault in a stage that was left out because an earlier one hung or was lost again and again."""
 _TOLD_ELSEWHERE: Final = frozenset({"reason", "reasons"})
 _RULES: Final = "kprof's own rules"
 
@@ -150,7 +152,8 @@ def stage_absence(capture: Capture, stage: Stage) -> Absence:
     """Why a stage that was asked for left no evidence: its own fault, an earlier one, or nobody knows."""
     own = capture.fault(stage)
     if own is not None:
-        return Absence(status="failed", reason=fault_reason(own))
+        status: Status = "skipped" if own.code == NOT_ATTEMPTED else "failed"
+        return Absence(status=status, reason=fault_reason(own))
     for earlier in ("load", "build"):
         fault = capture.fault(earlier) if STAGES.index(earlier) < STAGES.index(stage) else None
         if fault is not None:

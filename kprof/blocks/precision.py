@@ -11,8 +11,18 @@ from kprof.evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Reason, 
 from kprof.metrics import metric
 
 SOURCE: Final = "eager reference on the same inputs; an fp64 run of it as yardstick"
-EQUAL_NON_FINITE: Final = frozenset({"nan_equals_nan", "inf_equals_inf"})
-"""Mismatches that are agreement of a kind: both sides are NaN, or infinite, at the same places. Never a pass."""
+_STAY_FINITE: Final = (
+    "Choose inputs for which the reference stays finite, or let such values pass with --allow-nonfinite."
+)
+INCONCLUSIVE: Final = {
+    "nan_equals_nan": _STAY_FINITE,
+    "inf_equals_inf": _STAY_FINITE,
+    "both_empty": "Choose inputs for which the result has elements.",
+    "nothing_to_compare": "Return the result, also where it is written in place.",
+    "unsupported_output": "Return tensors and numbers, or tuples, lists, dicts and dataclasses of them.",
+}
+"""Mismatches that say nothing about the kernel, and what to do about each: neither a pass nor wrong."""
+"""The same codes under the name that `kprof.commands.analyze` knows them by."""
 _EAGER: Final = "comparison with the eager reference"
 _FP64: Final = "comparison with the reference run in fp64"
 _NO_REFERENCE: Final = Reason(
@@ -34,7 +44,8 @@ class PrecisionBlock(Block, frozen=True, kw_only=True):
     """Comparison of the kernel's results with the reference's, over trials with fresh values.
 
     ``worst_*``, ``atol``, ``rtol`` and ``tolerances`` are those of the worst trial: one with a mismatch before one
-    without, then the one with the largest relative error.
+    without, then the one with the largest error over its tolerance. Errors are over all trials, so that the largest
+    absolute error may be that of another element.
     """
 
     passed: Annotated[
@@ -67,12 +78,19 @@ class PrecisionBlock(Block, frozen=True, kw_only=True):
     mismatched_elements: Annotated[
         int | None, metric("count", "Elements out of tolerance, all trials together", better="lower", source=_EAGER)
     ] = None
-    worst_output: Annotated[str | None, metric("text", "Path of the output with the worst element", source=_EAGER)] = (
-        None
-    )
-    worst_index: Annotated[tuple[int, ...] | None, metric("index", "Position of the worst element", source=_EAGER)] = (
-        None
-    )
+    elements: Annotated[int | None, metric("count", "Elements compared, all trials together", source=_EAGER)] = None
+    worst_output: Annotated[
+        str | None, metric("text", "Path of the output with the worst element, see worst_index", source=_EAGER)
+    ] = None
+    worst_index: Annotated[
+        tuple[int, ...] | None,
+        metric(
+            "index",
+            "Position of the element with the largest error over its tolerance (atol + rtol * |ref|), worst trial",
+            source=_EAGER,
+        ),
+    ] = None
+    worst_seed: Annotated[int | None, metric("index", "Seed of the trial with that element", source=_EAGER)] = None
     worst_kernel_value: Annotated[float | None, metric("output", "The kernel's value there", source=_EAGER)] = None
     worst_ref_value: Annotated[float | None, metric("output", "The reference's value there", source=_EAGER)] = None
     kernel_error_vs_fp64: Annotated[
@@ -124,11 +142,11 @@ def precision_block(capture: Capture) -> PrecisionBlock:
 
 
 def _from_trials(capture: Capture, evidence: PrecisionEvidence) -> PrecisionBlock:
-    trials = evidence.trials
-    worst = max(trials, key=_badness)
+    trials = _all_trials(evidence)
+    worst = max(evidence.trials, key=_badness)
     tolerance = _worst_tolerance(worst)
-    passing = [trial for trial in trials if not trial.mismatches]
-    controls = tuple(dict.fromkeys(control for trial in passing for control in trial.vacuous_controls))
+    agreed = _agreed(evidence)
+    controls = _controls(evidence)
     verdict = _verdict(capture, evidence, vacuous=bool(controls))
     block = PrecisionBlock(
         status=verdict[1].status if verdict[1] else "ok",
@@ -136,9 +154,9 @@ def _from_trials(capture: Capture, evidence: PrecisionEvidence) -> PrecisionBloc
         source=SOURCE,
         warnings=_warnings(evidence),
         passed=verdict[0],
-        trials=len(trials),
+        trials=_ran(evidence),
         trials_requested=evidence.trials_requested,
-        trials_passed=len(passing),
+        trials_passed=agreed,
         max_abs_error=_largest([trial.max_abs_error for trial in trials]),
         mean_abs_error=_weighted([(trial.mean_abs_error, trial.elements) for trial in trials]),
         max_rel_error=_largest([trial.max_rel_error for trial in trials]),
@@ -146,13 +164,15 @@ def _from_trials(capture: Capture, evidence: PrecisionEvidence) -> PrecisionBloc
         atol=tolerance.atol if tolerance else None,
         rtol=tolerance.rtol if tolerance else None,
         mismatched_elements=_total([trial.mismatched_elements for trial in trials]),
+        elements=sum(trial.elements for trial in trials),
         worst_output=worst.worst_output,
         worst_index=worst.worst_index,
+        worst_seed=worst.seed if worst.worst_index is not None else None,
         worst_kernel_value=worst.worst_kernel_value,
         worst_ref_value=worst.worst_ref_value,
         kernel_error_vs_fp64=evidence.kernel_error_vs_fp64,
         ref_error_vs_fp64=evidence.ref_error_vs_fp64,
-        vacuous=bool(controls) if passing else None,
+        vacuous=bool(controls) if agreed else None,
         vacuous_controls=controls,
         deterministic=_deterministic(trials),
         weights=evidence.weights,
@@ -164,10 +184,33 @@ def _from_trials(capture: Capture, evidence: PrecisionEvidence) -> PrecisionBloc
     return finish(block, lambda path: _why_null(capture, evidence, path))
 
 
+def _all_trials(evidence: PrecisionEvidence) -> tuple[PrecisionTrial, ...]:
+    """Every trial, those that the evidence keeps no more as one."""
+    return evidence.trials if evidence.left_out is None else (*evidence.trials, evidence.left_out)
+
+
+def _ran(evidence: PrecisionEvidence) -> int:
+    return len(evidence.trials) if evidence.trials_run is None else evidence.trials_run
+
+
+def _agreed(evidence: PrecisionEvidence) -> int:
+    if evidence.trials_agreed is not None:
+        return evidence.trials_agreed
+    return sum(not trial.mismatches for trial in evidence.trials)
+
+
+def _controls(evidence: PrecisionEvidence) -> tuple[str, ...]:
+    """Trivial answers that pass in a trial that agrees."""
+    found = [control for trial in evidence.trials if not trial.mismatches for control in trial.vacuous_controls]
+    if evidence.left_out is not None:
+        found += evidence.left_out.vacuous_controls
+    return tuple(dict.fromkeys(found))
+
+
 def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) -> tuple[bool | None, Absence | None]:
     """``passed``, and the status and reason where they are not plainly ok."""
-    mismatches = [mismatch for trial in evidence.trials for mismatch in trial.mismatches]
-    unlike = [mismatch for mismatch in mismatches if mismatch.code not in EQUAL_NON_FINITE]
+    mismatches = [mismatch for trial in _all_trials(evidence) for mismatch in trial.mismatches]
+    unlike = [mismatch for mismatch in mismatches if mismatch.code not in INCONCLUSIVE]
     fault = capture.fault("precision")
     if fault is not None:
         # A mismatch before the fault is a wrong result all the same; trials that agreed prove nothing about the rest.
@@ -181,8 +224,8 @@ def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) ->
         return False, None
     if mismatches:
         first = mismatches[0]
-        hint = "Choose inputs for which the reference stays finite."
-        return None, _suspect(Reason(code=first.code, message=f"{first.where}: {first.message}", hint=hint))
+        message = f"{first.where}: {first.message}"
+        return None, _suspect(Reason(code=first.code, message=message, hint=INCONCLUSIVE[first.code]))
     if vacuous:
         message = "a trivial answer passes against this reference too, so agreement proves little"
         hint = "Choose inputs or parameters for which the reference's result varies."
@@ -195,7 +238,7 @@ def _suspect(reason: Reason) -> Absence:
 
 
 def _warnings(evidence: PrecisionEvidence) -> tuple[Reason, ...]:
-    ran, requested = len(evidence.trials), evidence.trials_requested
+    ran, requested = _ran(evidence), evidence.trials_requested
     if ran >= requested or evidence.weights == "not_comparable":
         return evidence.warnings
     fewer = Reason(code="fewer_trials", message=f"{ran} of {requested} trials ran to their end")
@@ -203,7 +246,9 @@ def _warnings(evidence: PrecisionEvidence) -> tuple[Reason, ...]:
 
 
 def _badness(trial: PrecisionTrial) -> tuple[bool, float]:
-    return bool(trial.mismatches), trial.max_rel_error if trial.max_rel_error is not None else -1.0
+    # Captures of older versions know the relative error only.
+    known = (trial.worst_over_tolerance, trial.max_rel_error)
+    return bool(trial.mismatches), next((value for value in known if value is not None), -1.0)
 
 
 def _worst_tolerance(trial: PrecisionTrial) -> Tolerance | None:
@@ -256,7 +301,7 @@ def _deterministic(trials: Sequence[PrecisionTrial]) -> bool | None:
 
 def _why_null(capture: Capture, evidence: PrecisionEvidence, path: str) -> str:
     fault = capture.fault("precision")
-    mismatches = [mismatch.code for trial in evidence.trials for mismatch in trial.mismatches]
+    mismatches = [mismatch.code for trial in _all_trials(evidence) for mismatch in trial.mismatches]
     if path == "passed":
         unequal = "weights_not_comparable" if evidence.weights == "not_comparable" else None
         return fault.code if fault else (unequal or mismatches[0])

@@ -1,7 +1,7 @@
 """Settings of torch that one file may change and the other would be measured under.
 
 A kernel file that calls ``torch.set_num_threads(1)`` or allows TF32 when it is imported would slow the reference, or
-lower its precision, and gain by it. Both sides are measured under the settings that were there before either file.
+lower its precision, and gain by it. Both sides are measured under the settings that the reference left.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One file a subcommand, each with a click command named ``command``."""
+"""One file a subcommand, with a click command named ``command``; ``analyze_arguments`` is what analyze takes."""

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TextIO
 
 import click
 
+from kprof.blocks.precision import INCONCLUSIVE, PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
 from kprof.collection import Plan, collect
-from kprof.errors import CannotMeasureError, UsageError, error_lines
-from kprof.files import require_writable, write_whole
+from kprof.commands.analyze_arguments import (
+    Seconds,
+    assignment,
+    block_names,
+    command_line,
+    device_name,
+    require_one_source,
+    require_outputs,
+    require_somewhere_to_write,
+    require_surroundings,
+    require_utf8,
+    source_file,
+)
+from kprof.errors import CannotMeasureError, error_lines
+from kprof.files import write_whole
 from kprof.progress import following
 from kprof.renderers import json as json_renderer
 from kprof.renderers import text as text_renderer
-from kprof.report import Blocks, Report, build_report, exit_code
+from kprof.renderers.layout import Style
+from kprof.report import Report, build_report, exit_code
 from kprof.worker.supervisor import Limits
 
 _FILE: Final = click.Path(path_type=Path)
-_Value = int | float | bool | str
+_WRONG: Final = 1
+_WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the worst element."
 
 
 @click.command("analyze")
@@ -39,12 +54,14 @@ _Value = int | float | bool | str
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set a module constant of the reference.")
 @click.option("--blocks", metavar="NAME,...", help="Measure only these blocks.")
 @click.option("--ref-mode", type=click.Choice(["eager", "compile"]), default="eager", show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--trials", type=click.IntRange(1), default=5, show_default=True, help="Comparisons with fresh values.")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Timing processes in all.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option(
+    "--trials", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Comparisons on fresh values."
+)
+@click.option("--repeats", type=click.IntRange(1, 100), default=1, show_default=True, help="Timing processes in all.")
 @click.option("--allow-nonfinite", is_flag=True, help="Let NaN and infinities at equal places count as equal.")
-@click.option("--timeout", type=click.FloatRange(1), default=300, show_default=True, help="Seconds for each stage.")
-@click.option("--build-timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds a build.")
+@click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
+@click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -72,34 +89,35 @@ def command(
     JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong, 2 usage,
     3 could not measure.
     """
-    for path in filter(None, (output, save_capture)):
-        require_writable(path)
-    if (kernel is None) == (capture_file is None):
-        raise UsageError("give a kernel file, or --capture FILE, and not both", "kprof analyze kernel.py --ref ref.py")
+    require_one_source(ctx, kernel, capture_file)
+    require_outputs((output, save_capture), (kernel, ref, capture_file))
+    require_somewhere_to_write(output)
     if capture_file is not None:
         report = build_report(load_capture(capture_file), source="replayed")
     else:
         assert kernel is not None
+        require_utf8(entry, "--entry")
         plan = Plan(
-            kernel_file=_existing(kernel),
-            ref_file=_existing(ref) if ref is not None else None,
-            blocks=_blocks(blocks),
+            kernel_file=source_file(kernel),
+            ref_file=source_file(ref) if ref is not None else None,
+            blocks=block_names(blocks),
             entry=entry,
-            overrides=dict(_assignment(text) for text in sets),
-            device=device,
+            overrides=dict(assignment(text) for text in sets),
+            device=device_name(device),
             seed=seed,
             trials=trials,
             repeats=repeats,
             ref_mode=ref_mode,
             allow_nonfinite=allow_nonfinite,
             limits=Limits(stage_s=timeout, build_s=build_timeout),
-            command=("kprof", *sys.argv[1:]),
+            command=command_line(),
         )
+        require_surroundings()
         report = build_report(_measure(plan, save_capture, quiet))
     _deliver(report, format_, output, quiet)
     code = exit_code(report)
-    if code in (UsageError.exit_code, CannotMeasureError.exit_code) and report.faults:
-        click.echo(error_lines(report.faults[0].message, report.faults[0].hint), err=True)
+    if code != 0:
+        _say_why(report, code)
     ctx.exit(code)
 
 
@@ -116,16 +134,18 @@ def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:
 
 
 def _deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> None:
-    rendered = json_renderer.render(report) if format_ == "json" else _text(report, sys.stdout.isatty(), sys.stdout)
+    rendered = json_renderer.render(report) if format_ == "json" else _text(report, sys.stdout)
     if output is not None:
         write_whole(output, rendered.encode())
     else:
-        click.echo(rendered, nl=not rendered.endswith("\n"))
+        # JSON is UTF-8 whatever the terminal's encoding.
+        click.echo(rendered.encode() if format_ == "json" else rendered, nl=False)
     if not quiet and not (format_ == "text" and output is None):
-        click.echo(_text(report, sys.stderr.isatty(), sys.stderr), err=True)
+        click.echo(_text(report, sys.stderr), err=True)
 
 
-def _text(report: Report, on_terminal: bool, stream: object) -> str:
+def _text(report: Report, stream: TextIO | None) -> str:
+    on_terminal = stream is not None and stream.isatty()
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     return text_renderer.render(
         report,
@@ -135,37 +155,15 @@ def _text(report: Report, on_terminal: bool, stream: object) -> str:
     )
 
 
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
-        raise UsageError(f"{path} {found}; a Python file was expected", "Check the path.")
-    return path
+def _say_why(report: Report, code: int) -> None:
+    """One line and one hint, also where the summary is silenced."""
+    fault = report.faults[0] if report.faults and code != _WRONG else None
+    message, hint = (fault.message, fault.hint) if fault else (_how_wrong(report.blocks.precision), _WRONG_HINT)
+    style = Style()  # user code may have written part of the message: one line, no escapes
+    click.echo(error_lines(style.clean(message), style.clean(hint)), err=True)
 
 
-def _blocks(text: str | None) -> tuple[str, ...]:
-    known = Blocks.__struct_fields__
-    if text is None:
-        return known
-    asked = tuple(name.strip() for name in text.split(",") if name.strip())
-    unknown = [name for name in asked if name not in known]
-    if unknown or not asked:
-        raise UsageError(f"--blocks {text}: no block {', '.join(unknown) or 'named'}", f"Blocks: {', '.join(known)}")
-    return asked
-
-
-def _assignment(text: str) -> tuple[str, _Value]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip().isidentifier():
-        raise UsageError(f"--set {text}: NAME=VALUE was expected", "For example --set R=8")
-    return name.strip(), _value(value.strip())
-
-
-def _value(text: str) -> _Value:
-    """A number, true or false, else the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-    return value if isinstance(value, (int, float, str)) else text
+def _how_wrong(block: PrecisionBlock) -> str:
+    unlike = [mismatch for mismatch in block.mismatches if mismatch.code not in INCONCLUSIVE]
+    how = f"{unlike[0].where}: {unlike[0].message}" if unlike else "it is not the reference's"
+    return f"the result is wrong: {how} ({block.trials_passed} of {block.trials_requested} trials agree)"

@@ -17,10 +17,14 @@ def command(clear_all: bool) -> None:
     root = cache.cache_dir()
     if clear_all:
         removed, held = cache.clear(root)
-        click.echo(f"removed {removed} compiled extensions from {root}")
+        click.echo(f"removed {_extensions(removed)} from {root}")
         if held:
             click.echo(f"{held} stayed: another process is using them", err=True)
         return
     found = cache.entries(root)
     total = sum(entry.size_bytes for entry in found) / 1e6
-    click.echo(f"{root}: {len(found)} compiled extensions, {total:.1f} of {cache.cache_max_bytes() / 1e6:.0f} MB")
+    click.echo(f"{root}: {_extensions(len(found))}, {total:.1f} of {cache.cache_max_bytes() / 1e6:.0f} MB")
+
+
+def _extensions(count: int) -> str:
+    return f"{count} compiled extension{'' if count == 1 else 's'}"

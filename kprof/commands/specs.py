@@ -62,7 +62,7 @@ def _listing(specs: Sequence[GpuSpec]) -> str:
             tabulate(rows, headers=headers, disable_numparse=True, colalign=("left", *["right"] * 8, "left")),
             "",
             "FP32: 1e12 FLOP/s; FP16: dense, tensor cores. ridge: FLOP/byte, peak over DRAM bandwidth.",
-            "kprof specs NAME shows one board with its sources; --gpu takes these names, or a YAML file.",
+            "kprof specs NAME shows one board with its sources.",
         )
     )
 

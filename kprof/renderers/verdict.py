@@ -31,15 +31,25 @@ def view_name(view: str, cache: str) -> str:
 
 def verdict_lines(report: Report, style: Style) -> list[str]:
     """The verdict on the run."""
-    lines = [line for fault in report.faults for line in _fault_lines(fault, style)]
+    lines: list[str] = []
+    told: set[tuple[str | None, str, str]] = set()
+    for fault in report.faults:
+        what = (fault.side, fault.code, fault.detail)
+        lines += _fault_lines(fault, style, again=what in told)
+        told.add(what)
     wrong = report.blocks.precision.passed is False
     lines += _precision_lines(report.blocks.precision, report.faults, style)
     lines += _timing_lines(report.blocks.timing, report.faults, style, wrong=wrong)
     return lines
 
 
-def _fault_lines(fault: Fault, style: Style) -> list[str]:
+def _fault_lines(fault: Fault, style: Style, *, again: bool) -> list[str]:
+    """What failed, what to do, the end of the log; of what failed alike in an earlier stage, only that it did."""
     whose = f", {SIDE_NAMES[fault.side]}" if fault.side else ""
+    if fault.code == "not_attempted":
+        return style.labelled("SKIPPED", f"{fault.stage}: {fault.message}", "yellow")
+    if again:
+        return style.labelled("FAILED", f"{fault.stage}{whose}: the same again ({fault.code})", "red")
     lines = style.labelled("FAILED", f"{fault.stage}{whose}: {fault.message} ({fault.code})", "red")
     if fault.hint:
         lines += style.wrapped(fault.hint, indent=" " * LABEL_WIDTH)
@@ -54,7 +64,10 @@ def _reason_text(reason: Reason | None) -> str:
 def _reason_lines(reason: Reason | None, faults: Sequence[Fault], style: Style) -> list[str]:
     """The reason, unless a fault has just said the same."""
     told = reason is None or any(fault.code == reason.code and fault.message in reason.message for fault in faults)
-    return [] if told else style.wrapped(_reason_text(reason), indent=" " * LABEL_WIDTH)
+    if told or reason is None:
+        return []
+    hint = f". {reason.hint}" if reason.hint else ""
+    return style.wrapped(f"{_reason_text(reason)}{hint}", indent=" " * LABEL_WIDTH)
 
 
 def _precision_lines(block: PrecisionBlock, faults: Sequence[Fault], style: Style) -> list[str]:
@@ -81,7 +94,8 @@ def _precision_label(block: PrecisionBlock) -> tuple[str, Colour]:
 def _precision_numbers(block: PrecisionBlock) -> str:
     parts = [f"{block.trials_passed} of {block.trials_requested} trials agree"]
     if block.mismatched_elements:
-        parts.append(f"{block.mismatched_elements:,} elements out of tolerance")
+        of = f" of {block.elements:,}" if block.elements else ""
+        parts.append(f"{block.mismatched_elements:,}{of} elements out of tolerance")
     if block.max_abs_error is None:
         parts.append(f"max abs error: {block.reasons.get('max_abs_error', 'null')}")
     else:
@@ -101,10 +115,14 @@ def _mismatch_lines(block: PrecisionBlock, style: Style) -> list[str]:
         lines += style.wrapped(f"{mismatch.where}: {mismatch.message} ({mismatch.code})", indent=indent)
     if len(block.mismatches) > _MOST_MISMATCHES:
         lines.append(f"{indent}and {len(block.mismatches) - _MOST_MISMATCHES} more in the report")
-    if block.worst_index is not None and block.worst_kernel_value is not None and block.worst_ref_value is not None:
+    if block.worst_index is not None and block.mismatched_elements != 0:
         where = f"{block.worst_output or 'out'}[{', '.join(map(str, block.worst_index))}]"
-        kernel, ref = quantities.value(block.worst_kernel_value), quantities.value(block.worst_ref_value)
-        lines += style.wrapped(f"worst: {where} is {kernel}, reference {ref}", indent=indent)
+        kernel, ref = (
+            "not finite" if one is None else quantities.value(one)
+            for one in (block.worst_kernel_value, block.worst_ref_value)
+        )
+        told = f"largest error over its tolerance: {where} is {kernel}, reference {ref} (trial seed {block.worst_seed})"
+        lines += style.wrapped(told, indent=indent)
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,8 +25,8 @@ class Answers:
         os.pwrite(self._side, encode_side(None), 0)
 
     def send(self, update: Update) -> None:
-        """Append one update."""
-        os.write(self._updates, msgspec.json.encode(update) + b"\n")
+        """Append one update, as a line of its own even behind something that user code wrote without a line's end."""
+        os.write(self._updates, b"\n" + _encode(update) + b"\n")
 
     def enter(self, stage: Stage) -> None:
         """A stage begins."""
@@ -42,3 +43,21 @@ class Answers:
     def fault(self, fault: Fault) -> None:
         """Something failed and was caught."""
         self.send(Update(fault=fault))
+
+
+def _encode(update: Update) -> bytes:
+    """As JSON. Texts of user code's may hold lone surrogates, which UTF-8 cannot: question marks stand for them."""
+    try:
+        return msgspec.json.encode(update)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(update)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_surrogates(item) for item in value]
+    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from pathlib import Path
 from typing import Final
 
@@ -15,29 +14,35 @@ from kprof.errors import CannotMeasureError
 from kprof.evidence import Fault, Reason, Side, Stage
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import Request
-from kprof.workload import WorkloadError, first_line
+from kprof.worker.traces import first_line, full_trace, text_of, user_trace
+from kprof.workload import WorkloadError
 
-_DETAIL_CHARS: Final = 6000
-_DEVICE_HINT: Final = "Give --device auto, or one of those."
 _NO_CUDA: Final = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available", "Found no NVIDIA driver")
 
 
 def as_fault(error: BaseException, answers: Answers, request: Request, device: torch.device) -> Fault:
     """The fault that ``error``, caught in the stage that ``answers`` is in, amounts to."""
     cause, side = (error.error, error.side) if isinstance(error, SideError) else (error, answers.side)
-    detail = "".join(traceback.format_exception(cause))[-_DETAIL_CHARS:]
+    stage: Stage = "build" if isinstance(cause, BuildError) else answers.stage
     if side is not None and _asks_for_missing_cuda(cause, device):
         name = Path((request.workload.ref_file if side == "ref" else None) or request.workload.kernel_file).name
         cause = needs_cuda(side, f"{name} uses CUDA")
     if isinstance(cause, WorkloadError):
-        stage: Stage = "build" if isinstance(cause, BuildError) else answers.stage
         reason = Reason(code=cause.code, message=cause.message, hint=cause.hint)
-        return _fault(stage, cause.side, reason, cause.detail or detail)
+        # Its own lines are kprof's; what user code raised is its cause.
+        trace = user_trace(cause.__cause__) if cause.__cause__ is not None else ""
+        return _fault(stage, cause.side, reason, cause.detail or trace)
     if isinstance(cause, CannotMeasureError):
-        return _fault(answers.stage, None, Reason(code=cause.code, message=cause.message, hint=cause.hint), detail)
+        reason = Reason(code=cause.code, message=cause.message, hint=cause.hint)
+        return _fault(stage, None, reason, user_trace(cause))
     if isinstance(cause, NoSuchDeviceError):
-        return _fault(answers.stage, None, Reason(code="no_such_device", message=str(cause), hint=_DEVICE_HINT), "")
-    return _fault(answers.stage, side, _classify(cause, answers.stage, side), detail)
+        reason = Reason(code="no_such_device", message=str(cause), hint=_device_hint())
+        return _fault(stage, None, reason, "")
+    return _fault(stage, side, _classify(cause, stage, side), full_trace(cause) if side is None else user_trace(cause))
+
+
+def _device_hint() -> str:
+    return "Give --device auto, or one of those." if torch.cuda.is_available() else "Give --device auto or cpu."
 
 
 def _fault(stage: Stage, side: Side | None, reason: Reason, detail: str) -> Fault:
@@ -47,8 +52,9 @@ def _fault(stage: Stage, side: Side | None, reason: Reason, detail: str) -> Faul
 def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
     """A stable code for what a side's call raised."""
     who = {"kernel": "the kernel", "ref": "the reference", None: "kprof"}[side]
+    text = text_of(error)
     what = f"{who} raised {type(error).__name__}: {first_line(error)} (in the {stage} stage)"
-    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error):
+    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in text:
         return Reason(
             code="out_of_memory",
             message=f"{who} ran out of memory in the {stage} stage: {first_line(error)}",
@@ -56,13 +62,13 @@ def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
         )
     if side is None:
         return Reason(code="internal_error", message=what, hint="A fault of kprof's own: report it with its detail.")
-    if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
+    if "CUDA error" in text or type(error).__name__ == "AcceleratorError":
         return Reason(
             code="cuda_error",
             message=what,
             hint="Run it under compute-sanitizer; check index arithmetic and launch limits.",
         )
-    return Reason(code="raised", message=what, hint="See the traceback in the fault's detail.")
+    return Reason(code="raised", message=what, hint="Its traceback is in faults[].detail of the report.")
 
 
 def _asks_for_missing_cuda(error: BaseException, device: torch.device) -> bool:
@@ -71,13 +77,12 @@ def _asks_for_missing_cuda(error: BaseException, device: torch.device) -> bool:
         return False
     chain: list[BaseException] = []
     link: BaseException | None = error
-    while link is not None and link not in chain:
+    while link is not None and not any(link is seen for seen in chain):
         chain.append(link)
         link = link.__cause__ or link.__context__
     return any(
-        (isinstance(e, ModuleNotFoundError) and (e.name or "").split(".")[0] == "triton")
-        or any(text in str(e) for text in _NO_CUDA)
-        or "0 active drivers" in str(e)
+        (isinstance(e, ModuleNotFoundError) and str(e.name).split(".")[0] == "triton")
+        or any(text in text_of(e) for text in (*_NO_CUDA, "0 active drivers"))
         for e in chain
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kprof.collectors.build import BuildWatch, needs_cuda
+from kprof.collectors.settings import Settings
 from kprof.evidence import Side
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import Request
@@ -57,14 +58,17 @@ def load_workload(request: Request, device: torch.device, watch: BuildWatch, ans
     if ref_path is not None:
         init = initial_inputs(modules["ref"], "ref", asked.seed)
         ref = construct(modules["ref"], "Model", "ref", init, asked.seed, device)
-        enter("kernel")
-        modules["kernel"] = load_module(kernel_path, "kernel")
+    # What the reference sets is part of the task. What the kernel's file sets would be the reference's handicap.
+    settings = Settings()
     enter("kernel")
+    if ref_path is not None:
+        modules["kernel"] = load_module(kernel_path, "kernel")
     init = initial_inputs(modules[source], source, asked.seed)
     kernel = construct(modules["kernel"], asked.entry, "kernel", init, asked.seed, device)
+    warnings = settings.restore("kernel") if ref is not None else ()
     answers.mark(None)
     kind = source_kind(modules["kernel"], watch.extensions("kernel"))
-    return LoadedWorkload(device, kernel, ref, make_inputs, source, kind)
+    return LoadedWorkload(device, kernel, ref, make_inputs, source, kind, warnings)
 
 
 def _add_folders(kernel_path: Path, ref_path: Path | None) -> None:

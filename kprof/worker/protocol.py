@@ -76,6 +76,10 @@ class Update(Record, frozen=True, kw_only=True):
     launches: LaunchesEvidence | None = None
 
 
+EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "launches")
+"""Fields of `Update` that are evidence."""
+
+
 def encode_side(side: Side | None) -> bytes:
     """The byte that marks whose code is running."""
     return {"kernel": b"k", "ref": b"r", None: b"-"}[side]
@@ -92,7 +96,9 @@ def decode_side(path: Path) -> Side | None:
 _DECODER = msgspec.json.Decoder(Update)
 
 
-def decode_updates(data: bytes) -> tuple[list[Update], bytes]:
-    """Complete updates in ``data`` and what is left of a line still being written."""
-    *lines, rest = data.split(b"\n")
-    return [_DECODER.decode(line) for line in lines if line], rest
+def decode_update(line: bytes) -> Update | None:
+    """The update that a line is; None for anything else, which user code may have written there."""
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

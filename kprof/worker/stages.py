@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ import msgspec
 import ninja
 import torch
 
-from kprof.collectors.build import BuildWatch, choose_cuda_arch
+from kprof.collectors.build import BuildWatch
+from kprof.collectors.build_key import choose_cuda_arch
 from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
 from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
@@ -94,7 +94,7 @@ class Session:
         self.answers.mark(workload.inputs_side)
         inputs = workload.inputs(self.request.workload.seed)
         self.answers.mark(None)
-        seen = {"kind": workload.kind, "inputs": describe_inputs(inputs)}
+        seen = {"kind": workload.kind, "inputs": describe_inputs(inputs), "warnings": workload.warnings}
         self.answers.send(Update(workload=msgspec.structs.replace(self.request.workload, **seen)))
         self._send_build(workload)
 
@@ -153,14 +153,14 @@ class Session:
             yield
         except Stop:
             raise
-        except (Exception, SystemExit) as error:  # User code may raise anything; it is reported as theirs.
+        except BaseException as error:  # User code may raise anything, interrupts of its own too: reported as theirs.
             self.answers.fault(as_fault(error, self.answers, self.request, self.device))
             if context_is_lost(self.device):
                 raise Stop from error
 
 
-def run_request(folder: Path) -> None:
-    """Read the request in ``folder``, do it, and say so in the end."""
+def run_request(folder: Path) -> int:
+    """Read the request in ``folder``, do it, and say so in the end. Returns the status to leave with."""
     request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
     while request.held and not (folder / GO_FILE).exists():
         time.sleep(_HOLD_POLL_S)
@@ -170,6 +170,6 @@ def run_request(folder: Path) -> None:
     try:
         Session(request, answers).run()
     except Stop:
-        sys.stdout.flush()
-        os._exit(3)
+        return 3
     send(Update(finished="worker"))
+    return 0

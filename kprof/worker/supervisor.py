@@ -9,19 +9,21 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
 from kprof.evidence import Fault, Side, Stage
+from kprof.worker.endings import build_timeout_fault, corruption_fault, exit_fault, timeout_fault
+from kprof.worker.outcome import Outcome, UpdateReader
+from kprof.worker.private import no_temporary_folder, private_folder
+from kprof.worker.processes import end_group
 from kprof.worker.protocol import (
     GO_FILE,
     REQUEST_FILE,
@@ -31,21 +33,14 @@ from kprof.worker.protocol import (
     Request,
     Update,
     decode_side,
-    decode_updates,
 )
 from kprof.worker.tail import Tail
 
 POLL_S: Final = 0.02
 SLOWEST_POLL_S: Final = 0.1
 STACK_DUMP_S: Final = 0.3
-TERM_GRACE_S: Final = 2.0
-REAP_S: Final = 5.0
-
-_SIGNAL_HINTS: Final = {
-    signal.SIGSEGV: "Run the kernel under compute-sanitizer (CUDA) or a debugger; check its index arithmetic.",
-    signal.SIGKILL: "If nobody killed it, the machine ran out of memory: use smaller shapes (--set) or check dmesg.",
-    signal.SIGABRT: "An assertion or an uncaught C++ exception: the tail of its output says which.",
-}
+_LAST_STEPS: Final = 100
+"""Steps in which what a worker left unread is read, once it was ended."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +51,6 @@ class Limits:
     """For each stage, less what compilers take."""
     build_s: float = 600.0
     """For each extension build."""
-
-
-@dataclass
-class Outcome:
-    """What came of one worker."""
-
-    updates: list[Update] = field(default_factory=list)
-    lost: bool = False
-    """The worker did not come to its end."""
-    fault: Fault | None = None
-    """Why the worker was lost; None where it was not, or where its last update is the fault already."""
-    output_tail: str = ""
 
 
 @dataclass
@@ -91,6 +74,10 @@ class _Clock:
         self.building, self.since = name or None, now
 
     @property
+    def doing(self) -> Stage:
+        return "build" if self.building else self.stage
+
+    @property
     def limit_s(self) -> float:
         return self.limits.build_s if self.building else self.stage_left_s
 
@@ -104,22 +91,37 @@ class Worker:
 
     Args:
         request: what it is to do. Where it is ``held`` the worker imports what it needs and waits for `follow`.
-        program: what to start; the private folder is its last argument.
+        program: what to start. Its last arguments are the read end of a pipe that ends with this process, and the
+            private folder.
+
+    Raises:
+        CannotMeasureError: there is no room for its private folder.
     """
 
     def __init__(self, request: Request, program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker")) -> None:
-        self._private = tempfile.TemporaryDirectory(prefix="kprof-", ignore_cleanup_errors=True)
+        self._closed = False
+        self._private = private_folder()
         self._folder = Path(self._private.name)
-        (self._folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
-        (self._folder / UPDATES_FILE).touch()
-        self._process = subprocess.Popen(
-            [*program, str(self._folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=_worker_environment(Path(request.cache_dir)),
-            start_new_session=True,
-        )
+        try:
+            (self._folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
+            (self._folder / UPDATES_FILE).touch()
+        except OSError as error:
+            self._private.cleanup()
+            raise no_temporary_folder(error) from error
+        # Nobody but this process ever holds the write end (it is not inheritable): its end of file is our end.
+        watched, self._life = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [*program, str(watched), str(self._folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=_worker_environment(Path(request.cache_dir)),
+                start_new_session=True,
+                pass_fds=(watched,),
+            )
+        finally:
+            os.close(watched)
         assert self._process.stdout is not None
         self._tail = Tail(self._process.stdout)
 
@@ -137,14 +139,18 @@ class Worker:
             on_update: called with each update as it arrives, in order.
 
         Returns:
-            All updates, with the fault that ended the worker where one did.
+            All that it answered, with the fault that ended the worker where one did.
         """
         (self._folder / GO_FILE).touch()
         return _follow(self._process, self._folder, limits, on_update, self._tail)
 
     def close(self) -> None:
-        """End its whole process group and remove its private folder."""
+        """End its whole process group and remove its private folder; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         end_group(self._process)
+        os.close(self._life)
         self._tail.close()
         self._private.cleanup()
 
@@ -177,45 +183,61 @@ def _follow(
     outcome = Outcome()
     clock = _Clock(limits)
     clock.start("load")
-    with (folder / UPDATES_FILE).open("rb") as stream:
-        updates = _read_updates(stream)
-        poll_s = POLL_S
-        while True:
-            exited = process.poll() is not None
-            arrived = next(updates)
-            for update in arrived:
-                outcome.updates.append(update)
-                _advance(clock, update)
-                on_update(update)
-            if exited:
-                break
-            if clock.expired:
-                _ask_for_stacks(process)
-                end_group(process)
-                outcome.updates.extend(next(updates))
-                tail.close()
-                outcome.lost = True
-                outcome.fault = _timeout_fault(clock, decode_side(folder / SIDE_FILE), tail.text())
-                break
-            # Each look wakes a processor that a sample may be running on: look less often while nothing arrives.
-            poll_s = POLL_S if arrived else min(poll_s * 1.5, SLOWEST_POLL_S)
-            time.sleep(poll_s)
+    with UpdateReader(folder / UPDATES_FILE) as reader:
+        expired = _watch(process, reader, outcome, clock, on_update)
+        if expired:
+            _ask_for_stacks(process)
+            end_group(process)
+            _read_last(reader, outcome)
     tail.close()
     outcome.output_tail = tail.text()
-    last = outcome.updates[-1] if outcome.updates else Update()
-    if not outcome.lost and (process.returncode != 0 or last.finished != "worker"):
+    side = decode_side(folder / SIDE_FILE)
+    if expired:
         outcome.lost = True
-        if last.fault is None:
-            outcome.fault = _exit_fault(process.returncode, clock, decode_side(folder / SIDE_FILE), outcome.output_tail)
+        outcome.fault = _expiry_fault(clock, side, outcome.output_tail)
+    elif process.returncode != 0 or outcome.last.finished != "worker":
+        outcome.lost = True
+        if outcome.last.fault is None:
+            outcome.fault = exit_fault(process.returncode, clock.doing, side, outcome.output_tail)
+    if outcome.lost and reader.unreadable:
+        outcome.corruption = corruption_fault(reader.unreadable, clock.doing)
     return outcome
 
 
-def _read_updates(stream: IO[bytes]) -> Iterator[list[Update]]:
-    """Each step: the updates that have arrived since the last one."""
-    rest = b""
+def _watch(
+    process: subprocess.Popen[bytes],
+    reader: UpdateReader,
+    outcome: Outcome,
+    clock: _Clock,
+    on_update: Callable[[Update], None],
+) -> bool:
+    """Read updates until the worker has gone; True where its time is up before that, however much keeps arriving."""
+    poll_s = POLL_S
     while True:
-        arrived, rest = decode_updates(rest + stream.read())
-        yield arrived
+        exited = process.poll() is not None
+        arrived = False
+        for update in reader.step():
+            arrived = True
+            outcome.add(update)
+            _advance(clock, update)
+            on_update(update)
+        if exited and not reader.more:
+            return False
+        if clock.expired:
+            return True
+        if not reader.more:
+            # Each look wakes a processor that a sample may be running on: look less often while nothing arrives.
+            poll_s = POLL_S if arrived else min(poll_s * 1.5, SLOWEST_POLL_S)
+            time.sleep(poll_s)
+
+
+def _read_last(reader: UpdateReader, outcome: Outcome) -> None:
+    """What was answered before the end and not read yet."""
+    for _ in range(_LAST_STEPS):
+        for update in reader.step():
+            outcome.add(update)
+        if not reader.more:
+            return
 
 
 def _advance(clock: _Clock, update: Update) -> None:
@@ -232,66 +254,7 @@ def _ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
         time.sleep(STACK_DUMP_S)
 
 
-def _timeout_fault(clock: _Clock, side: Side | None, output: str) -> Fault:
+def _expiry_fault(clock: _Clock, side: Side | None, output: str) -> Fault:
     if clock.building:
-        return Fault(
-            stage="build",
-            side=side,
-            code="build_timeout",
-            message=f"building {clock.building!r} took more than {clock.limits.build_s:g} s",
-            hint="Raise --build-timeout, or include lighter headers.",
-            detail=output[-4000:],
-        )
-    return Fault(
-        stage=clock.stage,
-        side=side,
-        code="timeout",
-        message=f"the {clock.stage} stage took more than {clock.limits.stage_s:g} s and was ended",
-        hint="Its stack, in faults[].detail of the report, shows where it stood; raise --timeout if it is only slow.",
-        detail=output[-4000:],
-    )
-
-
-def _exit_fault(status: int, clock: _Clock, side: Side | None, output: str) -> Fault:
-    """The fault in how the worker ended before it said that it was done."""
-    stage: Stage = "build" if clock.building else clock.stage
-    detail = output[-4000:]
-    if status < 0:
-        name = signal.Signals(-status).name
-        return Fault(
-            stage=stage,
-            side=side,
-            code="crashed",
-            message=f"the worker died of {name} in the {stage} stage",
-            hint=_SIGNAL_HINTS.get(signal.Signals(-status), "The tail of its output may say why."),
-            detail=detail,
-        )
-    return Fault(
-        stage=stage,
-        side=side,
-        code="exited",
-        message=f"the worker ended by itself with status {status} in the {stage} stage",
-        hint="Something called os._exit or sys.exit: the code named must return instead.",
-        detail=detail,
-    )
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the worker's process group: TERM, a grace, KILL; every wait is bounded.
-
-    Grandchildren are ended too, also when the worker itself has gone. A process stuck in the driver may survive KILL;
-    the command goes on without it.
-    """
-    if process.poll() is None:
-        _signal_group(process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(TERM_GRACE_S)
-    _signal_group(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(REAP_S)
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    # The group is the worker's own (start_new_session), never ours.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+        return build_timeout_fault(clock.building, clock.limits.build_s, side, output)
+    return timeout_fault(clock.stage, clock.limits.stage_s, side, output)

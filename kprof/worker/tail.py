@@ -27,7 +27,7 @@ class Tail:
     def _read(self) -> None:
         stopping = False
         while True:
-            waited_for = [self._stream] if stopping else [self._stream, self._stopped]
+            waited_for: list[IO[bytes] | int] = [self._stream] if stopping else [self._stream, self._stopped]
             ready, _, _ = select.select(waited_for, [], [], _AFTERMATH_S if stopping else None)
             if self._stream in ready:
                 chunk = os.read(self._stream.fileno(), 65_536)

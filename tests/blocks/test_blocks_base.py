@@ -79,6 +79,11 @@ def test_a_stage_without_evidence_is_explained_by_its_own_fault_first() -> None:
     assert absence.reason == Reason(code="crashed", message="reference: it fell", hint="Mend it.")
 
 
+def test_a_stage_that_was_not_attempted_is_skipped_not_failed() -> None:
+    absence = stage_absence(captures.h200_tiny(faults=(fault("timing", code="not_attempted"),)), "timing")
+    assert (absence.status, absence.reason.code) == ("skipped", "not_attempted")
+
+
 @pytest.mark.parametrize(("earlier", "side"), [("load", "kernel"), ("build", "ref"), ("load", None)])
 def test_an_earlier_fault_skips_what_comes_after_and_is_named(earlier: str, side: str | None) -> None:
     absence = stage_absence(captures.h200_tiny(faults=(fault(earlier, side, code="broken"),)), "memory")

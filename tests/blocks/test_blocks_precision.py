@@ -54,6 +54,35 @@ def test_a_wrong_trial_is_worse_than_a_right_one_with_a_larger_error() -> None:
     assert block.max_rel_error == 9.0
 
 
+def test_the_worst_trial_is_the_one_furthest_over_its_tolerance_and_names_its_seed() -> None:
+    nearer = wrong_trial(1, max_rel_error=9.0, worst_over_tolerance=3.0, worst_index=(0, 0))
+    block = block_of(precision(nearer, wrong_trial(2, worst_over_tolerance=4.0), trial(3)))
+    assert (block.worst_index, block.worst_seed) == ((3, 7), 2)
+    assert (block.elements, block.mismatched_elements) == (960, 24)
+    nowhere = block_of(precision(trial(1, worst_index=None)))
+    assert nowhere.worst_seed is None
+    assert nowhere.reasons["worst_seed"] == "no_compared_elements"
+
+
+def test_trials_that_were_left_out_count() -> None:
+    rest = trial(9, elements=3200, mean_abs_error=2e-7, max_abs_error=1.0, worst_index=None, deterministic=False)
+    block = block_of(
+        precision(trial(1), trial(2), trials_requested=12, trials_run=12, trials_agreed=12, left_out=rest),
+    )
+    assert (block.status, block.passed, block.warnings) == ("ok", True, ())
+    assert (block.trials, block.trials_passed, block.elements) == (12, 12, 3840)
+    assert (block.max_abs_error, block.deterministic, block.worst_seed) == (1.0, False, 1)
+    assert block.mean_abs_error == pytest.approx((640 * 1e-7 + 3200 * 2e-7) / 3840)
+
+
+def test_a_mismatch_or_a_trivial_answer_among_those_left_out_counts() -> None:
+    told = {"trials_requested": 5, "trials_run": 5}
+    block = block_of(precision(trial(1), trials_agreed=3, left_out=wrong_trial(2), **told))
+    assert (block.passed, block.trials_passed, block.mismatched_elements) == (False, 3, 12)
+    block = block_of(precision(trial(1), trials_agreed=5, left_out=trial(2, vacuous_controls=("zeros",)), **told))
+    assert (block.passed, block.vacuous_controls) == (True, ("zeros",))
+
+
 def test_means_are_weighted_by_elements() -> None:
     block = block_of(precision(trial(1, elements=100, mean_abs_error=1.0), trial(2, elements=300, mean_abs_error=2.0)))
     assert block.mean_abs_error == pytest.approx(1.75)
@@ -81,13 +110,24 @@ def test_a_shape_that_differs_leaves_no_errors_to_tell() -> None:
     assert block.reasons["max_abs_error"] == block.reasons["mismatched_elements"] == "shape"
 
 
-@pytest.mark.parametrize("kind", ["nan_equals_nan", "inf_equals_inf"])
-def test_equal_non_finite_values_are_neither_right_nor_wrong(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("nan_equals_nan", "--allow-nonfinite"),
+        ("inf_equals_inf", "--allow-nonfinite"),
+        ("both_empty", "has elements"),
+        ("nothing_to_compare", "Return the result"),
+        ("unsupported_output", "dataclasses"),
+    ],
+)
+def test_what_shows_nothing_is_neither_right_nor_wrong(kind: str, advice: str) -> None:
     equal = Mismatch(code=kind, where="out", message="at the same places")
     block = block_of(precision(trial(1, mismatches=(equal,)), trial(2)))
     assert (block.status, block.passed, code(block)) == ("suspect", None, kind)
     assert block.reasons["passed"] == kind
     assert block.trials_passed == 1
+    assert block.reason is not None
+    assert advice in block.reason.hint
 
 
 def test_a_real_mismatch_beside_equal_nans_is_wrong() -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from kprof.evidence import Fault, Side, Workload
-from kprof.worker import supervisor
-from kprof.worker.protocol import Request, Update, decode_updates, encode_side
-from kprof.worker.supervisor import Limits, Outcome, Worker
+from kprof.worker import processes, supervisor
+from kprof.worker.outcome import Outcome
+from kprof.worker.protocol import Request, Update, encode_side
+from kprof.worker.supervisor import Limits, Worker
 from kprof.worker.tail import TAIL_BYTES
 
 # A stand-in for the worker's program that follows the protocol with no torch, so that these tests take no seconds.
@@ -42,13 +43,18 @@ Run = Callable[..., tuple[Outcome, float]]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def seen() -> list[Update]:
+    return []
+
+
+@pytest.fixture
+def run(tmp_path: Path, seen: list[Update]) -> Run:
     def call(body: str, **limits: float) -> tuple[Outcome, float]:
         script = tmp_path / "worker.py"
         script.write_text(SCRIPT + body)
         began = time.monotonic()
         with Worker(asked(tmp_path), (sys.executable, str(script))) as worker:
-            outcome = worker.follow(Limits(**limits), lambda update: None)
+            outcome = worker.follow(Limits(**limits), seen.append)
         return outcome, time.monotonic() - began
 
     return call
@@ -60,10 +66,10 @@ def fault(outcome: Outcome) -> Fault:
     return outcome.fault
 
 
-def test_a_worker_that_says_it_is_done_has_no_fault(run: Run) -> None:
+def test_a_worker_that_says_it_is_done_has_no_fault(run: Run, seen: list[Update]) -> None:
     outcome, _ = run("enter('timing'); print('{\"fault\": 1}'); done()")
     assert (outcome.lost, outcome.fault) == (False, None)
-    assert [u.entered for u in outcome.updates] == ["timing", None]
+    assert [update.entered for update in seen] == ["timing", None]
     assert outcome.output_tail == '{"fault": 1}\n'
 
 
@@ -90,7 +96,7 @@ def test_a_fault_that_the_worker_told_itself_is_not_doubled(run: Run) -> None:
     assert outcome.fault is None
 
 
-def test_a_hang_ends_with_its_grandchildren_and_keeps_what_came(run: Run, tmp_path: Path) -> None:
+def test_a_hang_ends_with_its_grandchildren_and_keeps_what_came(run: Run, tmp_path: Path, seen: list[Update]) -> None:
     pid_file = tmp_path / "pid"
     body = f"""
 enter('timing'); side('k'); send(finished='load')
@@ -102,8 +108,8 @@ time.sleep(600)
     outcome, took = run(body, stage_s=1.0)
     found = fault(outcome)
     assert (found.code, found.stage, found.side) == ("timeout", "timing", "kernel")
-    assert any(update.finished == "load" for update in outcome.updates)
-    assert took < 1.0 + supervisor.TERM_GRACE_S + supervisor.REAP_S
+    assert any(update.finished == "load" for update in seen)
+    assert took < 1.0 + processes.TERM_GRACE_S + processes.REAP_S
     grandchild = int(pid_file.read_text())
     deadline = time.monotonic() + 5
     while _alive(grandchild) and time.monotonic() < deadline:
@@ -163,13 +169,6 @@ def test_a_held_worker_that_is_never_followed_is_ended(tmp_path: Path) -> None:
     assert worker._process.returncode == -signal.SIGTERM
 
 
-def test_updates_survive_a_half_written_line() -> None:
-    whole = b'{"entered":"timing"}\n{"finished":"tim'
-    updates, rest = decode_updates(whole)
-    assert updates == [Update(entered="timing")]
-    assert decode_updates(rest + b'ing"}\n') == ([Update(finished="timing")], b"")
-
-
 @pytest.mark.parametrize(("side", "mark"), [("kernel", b"k"), ("ref", b"r"), (None, b"-")])
 def test_the_mark_of_a_side_reads_back(tmp_path: Path, side: Side | None, mark: bytes) -> None:
     assert encode_side(side) == mark
@@ -178,8 +177,77 @@ def test_the_mark_of_a_side_reads_back(tmp_path: Path, side: Side | None, mark: 
     assert supervisor.decode_side(tmp_path / "gone") is None
 
 
+def test_a_signal_without_a_name_has_its_number(run: Run) -> None:
+    found = fault(run("enter('timing'); side('k'); os.kill(os.getpid(), 40)")[0])
+    assert (found.code, found.side) == ("crashed", "kernel")
+    assert "died of signal 40 " in found.message
+
+
+GARBAGE = """
+updates = open(os.path.join(folder, "updates.jsonl"), "ab", buffering=0)
+enter('timing')
+for junk in (b'hello', b'\\xff\\xfe', b'{"entered": 7}', b'[' * 100_000, b'{"unheard": 1}'):
+    updates.write(junk + b'\\n')
+told = dict(stage='timing', side='kernel', code='raised', message='m')
+send(fault=told)
+"""
+
+
+def test_what_user_code_writes_among_the_answers_is_left_out(run: Run, seen: list[Update]) -> None:
+    outcome, _ = run(GARBAGE + "done()")
+    assert (outcome.lost, outcome.corruption) == (False, None)
+    assert [f.code for f in outcome.all_faults] == ["raised"]
+    assert [update.entered for update in seen] == ["timing", None, None]
+
+
+def test_a_lost_worker_among_whose_answers_others_were_found_says_so_last(run: Run) -> None:
+    outcome, _ = run(GARBAGE + "enter('memory'); os._exit(1)")
+    assert [f.code for f in outcome.all_faults] == ["raised", "exited", "updates_corrupted"]
+    assert outcome.lost_by == outcome.fault
+    assert outcome.corruption is not None
+    assert (outcome.corruption.side, outcome.corruption.stage) == (None, "memory")
+    assert outcome.corruption.message.startswith("5 lines ")
+
+
+def test_the_deadline_holds_while_answers_keep_arriving(run: Run) -> None:
+    flood = """
+enter('timing')
+updates = open(os.path.join(folder, "updates.jsonl"), "ab", buffering=0)
+for _ in range(10_000):
+    updates.write(b'{}\\n' * 10_000)
+    time.sleep(0.01)
+"""
+    outcome, took = run(flood, stage_s=1.0)
+    assert fault(outcome).code == "timeout"
+    assert took < 5
+
+
+def test_what_a_worker_leaves_in_sessions_of_its_own_is_ended_with_it(run: Run, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    body = f"""
+import ctypes
+ctypes.CDLL(None).prctl(36, 1)
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+enter('timing')
+# A daemon as they are made: its parent is gone, its session is new.
+script = "import os, subprocess; p = subprocess.Popen(['sleep', '600']); open({str(pid_file)!r}, 'w').write(str(p.pid))"
+subprocess.run([sys.executable, '-c', script], start_new_session=True)
+time.sleep(600)
+"""
+    outcome, _ = run(body, stage_s=1.5)
+    assert fault(outcome).code == "timeout"
+    assert _gone([int(pid_file.read_text())])
+
+
+def _gone(pids: list[int], within_s: float = 2.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while any(_alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(_alive(pid) for pid in pids)
+
+
 def test_end_group_never_signals_our_own_group() -> None:
     process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    supervisor.end_group(process)
+    processes.end_group(process)
     assert process.returncode == -signal.SIGTERM
     assert os.getpgrp() != process.pid

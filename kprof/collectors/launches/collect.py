@@ -8,8 +8,8 @@ empty queue (the launches), and on CUDA calls behind a queue that is kept full (
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
+from time import perf_counter  # By name: user code may replace the module's functions.
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -125,14 +125,14 @@ def _bound(call: Callable[..., Any], inputs: list[Any]) -> Callable[[], Any]:
 
 def _warm_up(subject: Subject, device: torch.device) -> None:
     """Call by time, so that compilers, caches and clocks have settled; note whether the call starts a profiler."""
-    began, calls_s = time.perf_counter(), list[float]()
+    began, calls_s = perf_counter(), list[float]()
     with profilers_noted() as started:
-        while len(calls_s) < WARM_UP_CALLS or time.perf_counter() - began < WARM_UP_S:
-            call_began = time.perf_counter()
+        while len(calls_s) < WARM_UP_CALLS or perf_counter() - began < WARM_UP_S:
+            call_began = perf_counter()
             subject.run()
             if device.type == "cuda":
                 torch.cuda.synchronize(device)
-            calls_s.append(time.perf_counter() - call_began)
+            calls_s.append(perf_counter() - call_began)
     subject.call_us = min(calls_s) * 1e6
     subject.runs_a_profiler = bool(started)
 

@@ -7,10 +7,10 @@ import gc
 import math
 import secrets
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter, sleep  # By name: user code may replace the module's functions.
 from typing import Any, Final, Protocol
 
 import torch
@@ -137,7 +137,7 @@ class Session:
                 )
             )
             return
-        began = time.perf_counter()
+        began = perf_counter()
         for subject in self._subjects:
             for cache in CACHES:
                 self._settle_spin(turn, subject, cache)
@@ -146,7 +146,7 @@ class Session:
                 for half, order in enumerate((self._subjects, self._subjects[::-1])):
                     for subject in order:
                         self._sample(turn, subject, cache, cache, index + half)
-            if time.perf_counter() - began >= budget_s:
+            if perf_counter() - began >= budget_s:
                 return
 
     def _settle_spin(self, turn: Turn, subject: Subject, cache: Cache) -> None:
@@ -162,24 +162,24 @@ class Session:
         """One call behind a full queue. Tells whether it was enqueued before the device came to it."""
         name = self._prefix + window_name(subject.side, kind, index)
         self._enter(subject.side)
-        sample_began = time.perf_counter()
+        sample_began = perf_counter()
         turn.spin(subject.spin_us[cache])
         if cache == "cold":
             turn.flush()
         else:
             subject.run()
         turn.mark()
-        call_began = time.perf_counter()
+        call_began = perf_counter()
         with record_function(name):
             output = subject.run()
         in_time = not turn.passed()
-        subject.enqueue_us = min(subject.enqueue_us, (time.perf_counter() - call_began) * 1e6)
+        subject.enqueue_us = min(subject.enqueue_us, (perf_counter() - call_began) * 1e6)
         turn.synchronize()
         del output
         if not in_time:
             self._late.add(name)
         busy_s = subject.call_us * (1 if cache == "cold" else 2) / 1e6
-        _rest(busy_s, time.perf_counter() - sample_began)
+        _rest(busy_s, perf_counter() - sample_began)
         return in_time
 
     def _affordable(self, spans: int) -> int:
@@ -197,7 +197,7 @@ def _rest(busy_s: float, elapsed_s: float) -> None:
     """Sleep until the device was busy for its share of the time only. Short rests are not worth their jitter."""
     missing_s = busy_s / SamplingPolicy.duty - elapsed_s
     if missing_s > 1e-4:
-        time.sleep(min(missing_s, 0.5))
+        sleep(min(missing_s, 0.5))
 
 
 def new_profiler(*, on_cuda: bool, memory: bool = False) -> profile:

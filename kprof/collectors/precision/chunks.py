@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 import torch
 from torch import Tensor
 
+from kprof.workload import first_line
+
 CPU_CHUNK: Final = 2**18
 """Elements compared at once on a CPU: the float64 temporaries stay in its caches (five times faster than 2^22)."""
 DEVICE_CHUNK: Final = 2**23
@@ -65,7 +67,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True
     # The CPU's allocator raises a plain RuntimeError.
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    return isinstance(error, RuntimeError) and "can't allocate memory" in first_line(error)
 
 
 def wide(tensor: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Compares the kernel's output with the reference's: structure exactly, values within stated tolerances.
 
-A trial passes when `Comparison.mismatches` is empty. NaN or infinity at equal places on both sides is a mismatch of its
-own kind unless it is allowed: agreement there says nothing about the arithmetic.
+A trial passes when `Comparison.mismatches` is empty. Some mismatches say that nothing could be judged, not that the
+kernel is wrong: NaN or infinity at equal places on both sides (unless that is allowed), or no value at all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from kprof.collectors.precision.elements import MAX, Errors, Scale, agrees, erro
 from kprof.collectors.precision.structure import PLAIN_TYPES, LeafPair, Pairing, pair_leaves, plain
 from kprof.collectors.precision.tolerances import TOLERANCES, tolerance_for
 from kprof.evidence import Mismatch, Reason, Tolerance
-from kprof.trees import tensor_leaves
+from kprof.trees import is_ordinary, tensor_leaves
 
-EQUAL_SPECIAL_CODES: Final = frozenset({"nan_equals_nan", "inf_equals_inf"})
+INCONCLUSIVE_CODES: Final = frozenset(
+    {"nan_equals_nan", "inf_equals_inf", "both_empty", "nothing_to_compare", "unsupported_output"}
+)
 """Mismatches that make a trial neither wrong nor passed."""
 VALUE_CODES: Final = frozenset({"value_mismatch", "nonfinite_mismatch"})
 SMALL_SHARE: Final = 0.1
@@ -39,10 +41,11 @@ class Comparison:
     mean_abs_error: float | None
     max_rel_error: float | None
     mean_rel_error: float | None
+    worst_over_tolerance: float | None
     worst_output: str | None
     worst_index: tuple[int, ...] | None
     worst_kernel_value: float | None
-    """Of a complex value its magnitude; None where it is NaN or infinite (the mismatch's message says which)."""
+    """Of a complex value its magnitude; None where it is NaN or infinite."""
     worst_ref_value: float | None
     nonfinite_elements: int
     vacuous_controls: tuple[str, ...]
@@ -114,18 +117,16 @@ def _value_mismatches(leaf: _Leaf) -> list[Mismatch]:
     errors, where = leaf.errors, leaf.pair.where
     if not errors.mismatched:
         return []
-    index = _index_of(leaf)
-    place = f"worst at {list(index)}: kernel {_text(leaf.pair.kernel[index])}, reference {_text(leaf.pair.ref[index])}"
     found = []
     if errors.unlike_special:
         counts = f"{errors.unlike_special} of {errors.elements} elements are NaN or infinite on one side only or unlike"
-        found.append(Mismatch(code="nonfinite_mismatch", where=where, message=f"{counts}; {place}"))
+        found.append(Mismatch(code="nonfinite_mismatch", where=where, message=counts))
     beyond = errors.mismatched - errors.unlike_special
     if beyond:
         bound = "differ"
         if leaf.tolerance.atol > 0.0:
             bound = f"differ by more than {leaf.tolerance.atol:.3g} + {leaf.tolerance.rtol:g} * |ref|"
-        message = f"{beyond} of {errors.elements} elements {bound}; {place}"
+        message = f"{beyond} of {errors.elements} elements {bound}"
         found.append(Mismatch(code="value_mismatch", where=where, message=message))
     return found
 
@@ -152,7 +153,7 @@ def _small_elements(leaf: _Leaf) -> list[Reason]:
 def _nothing_compared(pairing: Pairing) -> Mismatch:
     if pairing.pairs:
         return Mismatch(code="both_empty", where="out", message="neither side gives any element, so nothing is shown")
-    return Mismatch(code="nothing_to_compare", where="out", message="the reference gives no value to compare with")
+    return Mismatch(code="nothing_to_compare", where="out", message="neither side returns any value to compare")
 
 
 def _summary(
@@ -171,6 +172,7 @@ def _summary(
         mean_abs_error=min(sum(leaf.errors.abs_sum for leaf in leaves) / finite, MAX) if finite else None,
         max_rel_error=max(leaf.errors.rel_max for leaf in leaves) if finite else None,
         mean_rel_error=min(sum(leaf.errors.rel_sum for leaf in leaves) / finite, MAX) if finite else None,
+        worst_over_tolerance=min(worst.errors.worst, MAX) if worst else None,
         worst_output=worst.pair.where if worst else None,
         worst_index=index,
         worst_kernel_value=_finite(worst.pair.kernel[index]) if worst and index is not None else None,
@@ -195,17 +197,12 @@ def _finite(element: Tensor) -> float | None:
     return number if abs(number) <= MAX else None
 
 
-def _text(element: Tensor) -> str:
-    value = element.item()
-    return f"{value:.9g}" if isinstance(value, (float, complex)) else str(value)
-
-
 def _vacuous_controls(leaves: list[_Leaf], inputs: Sequence[Any], limit: int | None) -> tuple[str, ...]:
     """Trivial answers that pass for the whole output under the same tolerances."""
     candidates = [
         plain(tensor)
         for _, tensor in tensor_leaves(list(inputs))
-        if type(tensor) in PLAIN_TYPES and tensor.layout is torch.strided
+        if type(tensor) in PLAIN_TYPES and is_ordinary(tensor)
     ]
     controls: dict[str, Callable[[_Leaf], bool]] = {
         "zeros": lambda leaf: _passes(leaf, 0.0, limit),

@@ -14,7 +14,7 @@ import torch
 import torch.utils.deterministic
 
 from kprof.collectors.precision.chunks import is_out_of_memory
-from kprof.trees import tensor_leaves
+from kprof.trees import bytes_of, tensor_leaves
 
 CPU_METHOD: Final = "torch fills new CPU tensors with NaN (whole numbers with their type's largest)"
 CUDA_METHOD: Final = "freed CUDA blocks of the results' sizes hold bytes of 0xFF: NaN in floating types"
@@ -46,7 +46,7 @@ def poisoned_memory(device: torch.device, sizes: Sequence[int]) -> Iterator[str 
 
 def sizes_of(tree: Any) -> list[int]:
     """Bytes of each tensor in ``tree``."""
-    return [tensor.numel() * tensor.element_size() for _, tensor in tensor_leaves(tree)]
+    return [bytes_of(tensor) for _, tensor in tensor_leaves(tree)]
 
 
 @contextmanager

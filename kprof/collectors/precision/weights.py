@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from kprof.evidence import Reason
-from kprof.trees import clone_tensor, tensor_leaves
+from kprof.trees import clone_tensor, is_ordinary, shape_of, tensor_leaves
+from kprof.workload import first_line
 
 How = Literal["none", "as_constructed", "copied_by_name", "copied_by_shape", "not_comparable"]
 _MODULE_INTERNALS: Final = frozenset(vars(torch.nn.Module()))
@@ -78,7 +79,7 @@ def equalise_weights(kernel: Any, ref: Any) -> WeightsOutcome:
             for mine, wanted in pairs:
                 mine.copy_(wanted)
     except RuntimeError as error:
-        message = f"the reference's weights could not be copied: {str(error).splitlines()[0][:200]}"
+        message = f"the reference's weights could not be copied: {first_line(error)}"
         return WeightsOutcome("not_comparable", (Reason(code="weights_not_copied", message=message),))
     warnings = _warnings(by_shape, sorted(ours.required.keys() - set(partners.values())))
     return WeightsOutcome("copied_by_shape" if by_shape else "copied_by_name", warnings)
@@ -109,15 +110,15 @@ def _is_inexact(tensor: Tensor) -> bool:
 
 
 def _same_names(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> dict[str, str]:
-    return {name: name for name, tensor in theirs.items() if name in ours and ours[name].shape == tensor.shape}
+    return {name: name for name, tensor in theirs.items() if name in ours and shape_of(ours[name]) == shape_of(tensor)}
 
 
 def _unique_shapes(ours: dict[str, Tensor], theirs: dict[str, Tensor], taken: dict[str, str]) -> dict[str, str]:
     """Names of the reference's and the kernel's tensors that are left and alone on either side in their shape."""
     left_ours = {
-        name: tuple(tensor.shape) for name, tensor in ours.items() if name not in taken.values() and _is_inexact(tensor)
+        name: shape_of(tensor) for name, tensor in ours.items() if name not in taken.values() and _is_inexact(tensor)
     }
-    left_theirs = {name: tuple(tensor.shape) for name, tensor in theirs.items() if name not in taken}
+    left_theirs = {name: shape_of(tensor) for name, tensor in theirs.items() if name not in taken}
     count_ours, count_theirs = Counter(left_ours.values()), Counter(left_theirs.values())
     by_shape = {shape: name for name, shape in left_ours.items() if count_ours[shape] == 1}
     return {
@@ -126,14 +127,16 @@ def _unique_shapes(ours: dict[str, Tensor], theirs: dict[str, Tensor], taken: di
 
 
 def _equal(ours: Tensor, theirs: Tensor) -> bool:
-    """Equal values, in the kernel's type."""
+    """Equal values, in the kernel's type; false where that cannot be asked (sparse, quantized)."""
+    if not is_ordinary(ours) or not is_ordinary(theirs):
+        return False
     wanted = theirs.detach().to(device=ours.device, dtype=ours.dtype)
     return bool(torch.allclose(ours.detach(), wanted, rtol=0.0, atol=0.0, equal_nan=True))
 
 
 def _no_counterpart(missing: list[str], theirs: dict[str, Tensor], ours: dict[str, Tensor]) -> Reason:
-    listed = ", ".join(f"{name} {tuple(theirs[name].shape)}" for name in missing[:4])
-    kept = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in list(ours.items())[:4]) or "nothing"
+    listed = ", ".join(f"{name} {shape_of(theirs[name])}" for name in missing[:4])
+    kept = ", ".join(f"{name} {shape_of(tensor)}" for name, tensor in list(ours.items())[:4]) or "nothing"
     more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
     return Reason(
         code="weights_not_comparable",
@@ -175,7 +178,7 @@ class BufferSnapshot:
                 module._buffers[name] = buffer
             if buffer is None or values is None:
                 continue
-            if buffer.shape != values.shape:
+            if shape_of(buffer) != shape_of(values):
                 buffer.resize_(values.shape)
-            if not torch.equal(buffer, values):
+            if not is_ordinary(buffer) or not torch.equal(buffer, values):
                 buffer.copy_(values)

@@ -20,7 +20,8 @@ from kprof.collectors.precision.elements import excess_of
 from kprof.collectors.precision.structure import PLAIN_TYPES, plain
 from kprof.collectors.precision.weights import uncompiled
 from kprof.evidence import Reason, Tolerance
-from kprof.trees import clone_tree, map_tensors, tensor_leaves
+from kprof.trees import clone_tree, is_ordinary, map_tensors, shape_of, tensor_leaves
+from kprof.workload import first_line
 
 _WIDE: Final = (torch.float64, torch.complex128)
 WIDENING: Final = 2.0
@@ -70,8 +71,7 @@ def run_in_float64(ref: Any, inputs: Sequence[Any], device: torch.device) -> Any
         synchronise(device)  # Raises where the context is lost: that is more than a missing yardstick.
         if is_out_of_memory(error):
             raise YardstickError("fp64_out_of_memory", "the reference in float64 does not fit in memory") from error
-        text = (str(error).strip().splitlines() or ["(no message)"])[0][:200]
-        message = f"the reference in float64 raised {type(error).__name__}: {text}"
+        message = f"the reference in float64 raised {type(error).__name__}: {first_line(error)}"
         raise YardstickError("fp64_reference_failed", message) from error
     finally:
         torch.set_default_dtype(default)
@@ -97,6 +97,10 @@ def fp64_errors(
     """
     exact = dict(tensor_leaves(yardstick, "out"))
     ours, theirs = dict(tensor_leaves(kernel, "out")), dict(tensor_leaves(ref, "out"))
+    unlike = [path for path, leaf in theirs.items() if not is_ordinary(leaf)]
+    if unlike:
+        message = f"{unlike[0]} of the reference is sparse, nested or quantized: its errors are not measured"
+        return Fp64Errors(reason=Reason(code="fp64_layout", message=message))
     kernel_errors, ref_errors = _Largest(), _Largest()
     widened: dict[str, float] = {}
     floating = [path for path, leaf in theirs.items() if leaf.is_floating_point() or leaf.is_complex()]
@@ -105,7 +109,7 @@ def fp64_errors(
     by_path = {one.where: one for one in tolerances}
     for path in floating:
         leaf, wanted = exact.get(path), theirs[path]
-        if leaf is None or leaf.shape != wanted.shape or leaf.dtype not in _WIDE:
+        if leaf is None or not is_ordinary(leaf) or leaf.shape != wanted.shape or leaf.dtype not in _WIDE:
             message = f"{path} of the reference in float64 is {_described(leaf)}; {_described(wanted)} was wanted in it"
             return Fp64Errors(reason=Reason(code="fp64_reference_differs", message=message))
         bound = by_path.get(path) or Tolerance(where=path, dtype="", atol=0.0, rtol=0.0, scale=0.0)
@@ -139,7 +143,13 @@ class _Largest:
 
 
 def _kernel_error(leaf: Tensor | None, exact: Tensor, bound: Tolerance, limit: int | None) -> float | None:
-    if leaf is None or type(leaf) not in PLAIN_TYPES or leaf.shape != exact.shape or leaf.device != exact.device:
+    if (
+        leaf is None
+        or type(leaf) not in PLAIN_TYPES
+        or not is_ordinary(leaf)
+        or leaf.shape != exact.shape
+        or leaf.device != exact.device
+    ):
         return None
     return excess_of(plain(leaf), exact, bound, limit)[0]
 
@@ -184,7 +194,7 @@ def _widened(tensor: Tensor) -> Tensor:
 
 
 def _described(leaf: Tensor | None) -> str:
-    return "no tensor" if leaf is None else f"{str(leaf.dtype).removeprefix('torch.')} {tuple(leaf.shape)}"
+    return "no tensor" if leaf is None else f"{str(leaf.dtype).removeprefix('torch.')} {shape_of(leaf)}"
 
 
 def synchronise(device: torch.device) -> None:

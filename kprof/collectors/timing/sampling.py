@@ -8,10 +8,10 @@ from __future__ import annotations
 import gc
 import math
 import resource
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter, sleep  # By name: user code may replace the module's functions.
 from typing import Final
 
 from kprof.evidence import Cache, ClockGroup, ClockReading, Series, Side, Timer
@@ -96,11 +96,11 @@ def take_samples(
         busy_us: device time of a sample, from its value; given, the loop rests to keep the duty cycle.
     """
     groups: list[_Group] = []
-    began = time.perf_counter()
+    began = perf_counter()
     preempted_before = _preemptions()
     with _no_collection():
         clock = read_clock()
-        while not _enough(groups, sides, policy, time.perf_counter() - began):
+        while not _enough(groups, sides, policy, perf_counter() - began):
             group = _Group(before=clock)
             groups.append(group)
             _fill(group, take, sides, policy, busy_us)
@@ -130,14 +130,14 @@ def _fill(
     policy: SamplingPolicy,
     busy_us: Callable[[float], float] | None,
 ) -> None:
-    until = time.perf_counter() + policy.group_s
+    until = perf_counter() + policy.group_s
     while True:
         for side in (*sides, *reversed(sides)):
             value = take(side)
             group.samples.setdefault(side, []).append(value)
             if busy_us is not None:
                 _rest(busy_us(value), policy.duty)
-        if time.perf_counter() >= until:
+        if perf_counter() >= until:
             return
 
 
@@ -145,7 +145,7 @@ def _rest(busy_us: float, duty: float) -> None:
     # The host's own work around a sample is rest for the device already; below this a sleep would only add jitter.
     rest_s = busy_us * (1 / duty - 1) / 1e6
     if rest_s > 1e-4:
-        time.sleep(min(rest_s, 0.5))
+        sleep(min(rest_s, 0.5))
 
 
 def _enough(groups: list[_Group], sides: tuple[Side, ...], policy: SamplingPolicy, elapsed_s: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def test_evidence_grows_by_a_trial_and_outlives_a_later_failure() -> None:
     assert isinstance(caught.value.error, ZeroDivisionError)
     assert str(caught.value) == "kernel: ZeroDivisionError: call 5"
     assert [len(evidence.trials) for evidence in collected] == [1, 2]
+    assert [(one.trials_run, one.trials_agreed) for one in collected] == [(1, 1), (2, 2)]
     assert collected[-1].trials_requested == 5
 
 
@@ -360,3 +362,129 @@ def test_no_gradients_are_recorded() -> None:
 def test_without_a_reference_there_is_nothing_to_do() -> None:
     with pytest.raises(ValueError, match="needs a reference"):
         next(collect_precision(workload(lambda x: x, None, vectors), trials=1, seed=0, enter=lambda _: None))
+
+
+def test_a_model_that_returns_nothing_is_not_judged() -> None:
+    """Both work in place, the kernel wrongly: without a result there is no saying so."""
+
+    def ref(x: Tensor) -> None:
+        x.relu_()
+
+    def kernel(x: Tensor) -> None:
+        x.zero_()
+
+    evidence = run(kernel, ref, trials=1)
+    assert codes(evidence) == [["nothing_to_compare"]]
+    assert evidence.trials[0].deterministic is True
+    assert [warning.code for warning in evidence.warnings] == ["kernel_modifies_inputs", "ref_modifies_inputs"]
+
+
+def test_an_overwritten_input_is_a_warning() -> None:
+    def in_place(x: Tensor) -> Tensor:
+        x.copy_(x * 2)
+        return x
+
+    evidence = run(in_place, lambda x: x * 2)
+    assert passes(evidence)
+    assert [warning.code for warning in evidence.warnings] == ["kernel_modifies_inputs"]
+    assert "overwrites its inputs ([0])" in evidence.warnings[0].message
+    assert "in the timing runs later calls see what earlier ones wrote" in evidence.warnings[0].message
+    assert "output_aliases_input" in [note.code for note in evidence.trials[0].notes]
+    # The reference does the same to its own: only that is to be said.
+    both = run(in_place, lambda x: x.mul_(2))
+    assert [warning.code for warning in both.warnings] == ["ref_modifies_inputs"]
+    assert "output_aliases_input" not in [note.code for note in both.trials[0].notes]
+    assert run(lambda x: x * 2, lambda x: x + x).warnings == ()
+
+
+def test_one_of_several_inputs_is_named() -> None:
+    def kernel(pair: dict[str, Tensor], rest: Tensor) -> Tensor:
+        result = pair["a"] + rest
+        pair["a"].resize_(1)
+        return result
+
+    evidence = run(kernel, lambda pair, rest: pair["a"] + rest, lambda: [{"a": torch.randn(4)}, torch.randn(4)])
+    assert passes(evidence)
+    assert "([0]['a'])" in evidence.warnings[0].message
+
+
+def test_evidence_of_many_trials_stays_small() -> None:
+    calls: list[int] = []
+
+    def kernel(x: Tensor) -> Tensor:
+        calls.append(1)
+        return x * 3 if len(calls) in (25, 26) else x * 2
+
+    loaded = workload(kernel, lambda x: x * 2, lambda: [torch.randn(2)])
+    collected = list(collect_precision(loaded, trials=300, seed=0, enter=lambda _: None))
+    runs = [evidence.trials_run or 0 for evidence in collected]
+    # Each of the first ten, the first failure (trial 13), half as many again each time, the end.
+    assert runs[:11] == [*range(1, 11), 13]
+    assert len(runs) < 25
+    last = collected[-1]
+    assert (last.trials_run, last.trials_agreed, last.trials_requested) == (300, 299, 300)
+    assert len(last.trials) <= 200
+    assert [trial.seed for trial in last.trials if trial.mismatches] == [12]
+    assert last.left_out is not None
+    assert last.left_out.elements + sum(trial.elements for trial in last.trials) == 600
+
+
+@pytest.mark.parametrize("name", ["abs", "sub", "__sub__", "isfinite"])
+def test_a_replaced_method_of_torchs_does_not_judge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that has every difference come out as zero."""
+
+    def nothing(self: Tensor, *_: Any, **__: Any) -> Tensor:
+        return torch.zeros(self.shape, dtype=self.dtype)
+
+    def kernel(x: Tensor) -> Tensor:
+        monkeypatch.setattr(Tensor, name, nothing)
+        monkeypatch.setattr(torch, "where", lambda *_: torch.zeros(30, dtype=torch.float64))
+        return torch.zeros_like(x)
+
+    evidence = run(kernel, lambda x: x * 2, trials=2)
+    assert getattr(Tensor, name) is nothing
+    monkeypatch.undo()
+    assert codes(evidence) == [["value_mismatch"], ["value_mismatch"]]
+    assert [warning.code for warning in evidence.warnings] == ["torch_replaced"]
+    assert f"torch.Tensor.{name}, torch.where" in evidence.warnings[0].message
+
+
+def test_sparse_nested_and_quantized_inputs_and_outputs_do_not_crash() -> None:
+    sparse = run(lambda x: torch.sparse.mm(x, torch.eye(8)), lambda x: x.to_dense(), lambda: [torch.eye(8).to_sparse()])
+    assert codes(sparse) == [[], [], []]
+    assert sparse.trials[0].shapes == ((8, 8),)
+    assert passes(run(lambda x: x * 2, lambda x: x + x, lambda: [torch.eye(8).to_sparse()]))
+    with warnings.catch_warnings():
+        # Torch calls nested tensors a prototype and quantized ones deprecated.
+        warnings.simplefilter("ignore")
+        for layout in (torch.strided, torch.jagged):
+            nested = run(
+                lambda x: x.unbind()[0] * 2,
+                lambda x: x.unbind()[0] + x.unbind()[0],
+                lambda layout=layout: [torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=layout)],
+            )
+            assert passes(nested)
+            assert nested.trials[0].shapes == ((2,),)
+        quantized = run(
+            lambda x: x.int_repr(),
+            lambda x: x.int_repr() + 0,
+            lambda: [torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)],
+        )
+        assert passes(quantized)
+        inside = run(
+            lambda x: x * 2, lambda x: x * 2, lambda: [torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])]
+        )
+        assert codes(inside) == [["unsupported_output"]] * 3
+
+
+def test_an_error_whose_text_cannot_be_read_is_that_sides_all_the_same() -> None:
+    class SilentError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("never")
+
+    def kernel(x: Tensor) -> Tensor:
+        raise SilentError
+
+    with pytest.raises(SideError) as caught:
+        run(kernel, lambda x: x)
+    assert str(caught.value) == "kernel: SilentError: (its message cannot be read)"

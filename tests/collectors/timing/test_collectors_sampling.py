@@ -32,7 +32,8 @@ class FakeTime:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
-    monkeypatch.setattr(sampling, "time", fake)
+    monkeypatch.setattr(sampling, "perf_counter", fake.perf_counter)
+    monkeypatch.setattr(sampling, "sleep", fake.sleep)
     return fake
 
 

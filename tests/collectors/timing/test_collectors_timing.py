@@ -38,6 +38,15 @@ def test_a_known_time_is_read_back() -> None:
     assert (series.kernel_count, series.ref_count) == (len(kernel), len(ref))
 
 
+def test_a_kernel_that_replaces_the_clocks_is_timed_by_the_real_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleep = time.sleep
+    for name, fake in (("perf_counter_ns", lambda: 0), ("perf_counter", lambda: 0.0), ("sleep", lambda seconds: None)):
+        monkeypatch.setattr(time, name, fake)
+    evidence, _ = timed(lambda x: sleep(0.002), None)
+    kernel = sorted(evidence.series[0].kernel_us)
+    assert 2000 <= kernel[len(kernel) // 2] < 3500
+
+
 def test_what_a_cpu_has_not_is_absent_with_its_reason() -> None:
     evidence, _ = timed(lambda x: x, lambda x: x)
     assert {name: reason.code for name, reason in evidence.absent.items()} == {
