@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("renderers", "collection"),
     ("report", "worker"),
     ("blocks", "collectors"),
-    ("context", "workload"),
+    ("context", "inspection", "workload"),
     ("capture", "gpuspec"),
     ("trees", "harness_names", "kernelnames", "specfile"),
     ("evidence", "board", "yamlfile", "metrics", "files", "cache"),
@@ -31,7 +31,7 @@ APART: tuple[tuple[str, frozenset[str]], ...] = (
     ("worker", frozenset({"blocks", "report", "renderers", "commands", "collection"})),
     ("collection", frozenset({"blocks", "report", "renderers", "commands", "collectors", "workload"})),
 )
-TORCH_SIDE = {"workload", "trees", "harness_names", "collectors"}
+TORCH_SIDE = {"workload", "inspection", "trees", "harness_names", "collectors"}
 TORCH_WORKER_MODULES = {"kprof.worker.stages", "kprof.worker.faults", "kprof.worker.loading"}
 HEAVY = {"torch", "pandas", "matplotlib", "scipy", "triton"}
 

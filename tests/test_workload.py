@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from kprof.inspection import describe_inputs, imports_triton
 from kprof.workload import (
     LoadedWorkload,
     WorkloadError,
     construct,
-    describe_inputs,
-    imports_triton,
     initial_inputs,
     inputs_maker,
     load_module,

@@ -98,8 +98,7 @@ def memory_lines(block: MemoryBlock, style: Style) -> list[str]:
         ("peak above the call's start", "kernel_peak_mb", "ref_peak_mb"),
         ("taken outside torch's allocator", "kernel_device_delta_mb", "ref_device_delta_mb"),
     ]
-    told = _cell(block, "ratio", block.ratio, quantities.factor)
-    lines = [style.heading(f"memory of one call, ratio of peaks {told}")]
+    lines = [style.heading(f"memory of one call{_heading_ratio(block, 'ratio', 'ratio of peaks', block.ratio)}")]
     return lines + _two_sides(block, [(*row, quantities.size_from_mb) for row in sides], style)
 
 
@@ -118,9 +117,15 @@ def launches_lines(block: LaunchesBlock, style: Style) -> list[str]:
             ("device time, sum of kernels", "device_time_us", quantities.duration),
         )
     ]
-    told = _cell(block, "fusion_ratio", block.fusion_ratio, quantities.factor)
-    lines = [style.heading(f"launches of one call, fusion ratio {told}")]
+    told = _heading_ratio(block, "fusion_ratio", "fusion ratio", block.fusion_ratio)
+    lines = [style.heading(f"launches of one call{told}")]
     return lines + _two_sides(block, rows, style) + _kernel_table(block, style)
+
+
+def _heading_ratio(block: Block, path: str, name: str, ratio: float | None) -> str:
+    """``, NAME 9.00x``; why there is none, where there is none."""
+    told = _cell(block, path, ratio, quantities.factor)
+    return f", {name} {told}" if ratio is not None else f", no {name} ({told})"
 
 
 def _two_sides(block: Block, rows: Iterable[tuple[str, str, str, Callable[[float], str]]], style: Style) -> list[str]:

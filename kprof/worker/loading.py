@@ -11,17 +11,16 @@ import torch
 from kprof.collectors.build import BuildWatch, needs_cuda
 from kprof.collectors.settings import Settings
 from kprof.evidence import Side
+from kprof.inspection import imports_triton, source_kind
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import Request
 from kprof.workload import (
     LoadedWorkload,
     construct,
-    imports_triton,
     initial_inputs,
     inputs_maker,
     load_module,
     override_constants,
-    source_kind,
 )
 
 

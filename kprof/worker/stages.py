@@ -22,11 +22,12 @@ from kprof.collectors.precision.collect import collect_precision
 from kprof.collectors.timing.collect import collect_timing
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import BuildEvidence, Side, Stage
+from kprof.inspection import describe_inputs
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
 from kprof.worker.protocol import GO_FILE, REQUEST_FILE, Request, Update
-from kprof.workload import LoadedWorkload, describe_inputs
+from kprof.workload import LoadedWorkload
 
 _HOLD_POLL_S: Final = 0.01
 
