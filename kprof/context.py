@@ -6,12 +6,14 @@ import math
 from typing import Annotated, Literal
 
 from kprof.evidence import ClockReading, Environment, Reason, Record, Workload
+from kprof.gpuspec import GpuSpec, load_all_specs, match_spec
 from kprof.metrics import metric
 
 _FILES = "the two files and the command line"
 _LOADED = "the worker, when it loaded the files"
 _NVML = "NVML, matched by UUID"
 _TORCH = "torch"
+_SPECS = "specs/, by name, memory and multiprocessors"
 
 
 class InputInfo(Record, frozen=True, kw_only=True):
@@ -81,6 +83,8 @@ class EnvironmentInfo(Record, frozen=True, kw_only=True):
     clocks_before: Annotated[ClockInfo | None, metric("record", "Clocks before the run", source=_NVML)]
     clocks_after: Annotated[ClockInfo | None, metric("record", "Clocks after the run", source=_NVML)]
     clocks_reason: Annotated[Reason | None, metric("record", "Why there are no clocks", source=_NVML)]
+    spec: Annotated[str | None, metric("text", "The board of `kprof specs` that the device is", source=_SPECS)]
+    spec_reason: Annotated[Reason | None, metric("record", "Why it is none of them, or not one alone", source=_SPECS)]
     command: Annotated[tuple[str, ...], metric("text", "The command line", source="the command line")]
 
 
@@ -109,11 +113,26 @@ def environment_info(environment: Environment) -> EnvironmentInfo:
     same = {
         name: getattr(environment, name)
         for name in EnvironmentInfo.__struct_fields__
-        if name not in ("clocks_before", "clocks_after")
+        if name not in ("clocks_before", "clocks_after", "spec", "spec_reason")
     }
+    spec, spec_reason = _board(environment)
     return EnvironmentInfo(
-        **same, clocks_before=_clock_info(environment.clocks_before), clocks_after=_clock_info(environment.clocks_after)
+        **same,
+        clocks_before=_clock_info(environment.clocks_before),
+        clocks_after=_clock_info(environment.clocks_after),
+        spec=spec,
+        spec_reason=spec_reason,
     )
+
+
+def _board(environment: Environment) -> tuple[str | None, Reason | None]:
+    """Name of the device's spec, or why there is none."""
+    if not environment.device.startswith("cuda"):
+        return None, Reason(code="no_cuda_device", message="specs are of GPU boards, and the run was on none")
+    found = match_spec(environment.device_name, environment.memory_bytes, environment.sm_count, load_all_specs())
+    if isinstance(found, GpuSpec):
+        return found.name, None
+    return None, Reason(code=found.code, message=found.message, hint="kprof specs lists the boards there are.")
 
 
 def _clock_info(reading: ClockReading | None) -> ClockInfo | None:

@@ -48,6 +48,7 @@ def test_every_recorded_run_is_right_and_complete(name: str) -> None:
     assert blocks.timing.kernel_off_current_stream is False
     assert (blocks.timing.sm_clock_mhz, blocks.timing.power_capped) == (1980, False)
     assert blocks.timing.speedup == blocks.timing.ref_us / blocks.timing.kernel_us  # type: ignore[operator]
+    assert made.environment.spec == "h200-sxm-141gb"
     assert blocks.stalls.reason is not None
     assert blocks.stalls.reason.code == "counters_not_collected"
     jsonschema.validate(msgspec.json.decode(render_json(made)), report_schema())
@@ -165,3 +166,13 @@ def test_a_recorded_trace_gives_the_spans_of_the_timed_calls(trace: TraceEvents)
     assert len(spans["cold"].kernel_us) == 4
     for cache, low, high in (("cold", 1.3, 1.9), ("warm", 1.05, 1.25)):
         assert low < statistics.median(spans[cache].kernel_us) < high
+
+
+def test_a_board_that_no_spec_describes_is_said_to_be_unknown() -> None:
+    capture = load_capture(DATA / CAPTURES[0])
+    other = msgspec.structs.replace(capture.environment, device_name="NVIDIA H20")
+    made = build_report(msgspec.structs.replace(capture, environment=other), source="replayed")
+    assert made.environment.spec is None
+    assert made.environment.spec_reason is not None
+    assert made.environment.spec_reason.code == "spec_unknown"
+    assert "H20" in made.environment.spec_reason.message
