@@ -52,3 +52,18 @@ class CannotMeasureError(KprofError):
 def error_lines(message: str, hint: str) -> str:
     """What stderr says of an error: one line of what happened, one of what to do."""
     return "\n".join((f"kprof: error: {message}", *([f"kprof: hint: {hint}"] if hint else [])))
+
+
+def text_of(error: BaseException) -> str:
+    """An exception's text, whatever user code made of it, such that it can be written as UTF-8."""
+    try:
+        text = str(error)
+    except BaseException:  # User code's own __str__ may raise anything.
+        return "(its message cannot be read)"
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's text, at most 300 characters, for a one-line message."""
+    lines = text_of(error).strip().splitlines()
+    return lines[0][:300] if lines else "(no message)"

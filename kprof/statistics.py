@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -67,6 +67,15 @@ def thin(samples: Sequence[float], limit: int) -> tuple[float, ...]:
         return tuple(samples)
     step = (len(samples) - 1) / (limit - 1)
     return tuple(samples[round(index * step)] for index in range(limit))
+
+
+def union_length(intervals: Iterable[tuple[float, float]]) -> float:
+    """Length of the union of intervals (start, end), in their unit: what overlaps counts once."""
+    total, reached = 0.0, -math.inf
+    for start, end in sorted(intervals):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def bootstrap_ratio_of_medians(

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import torch
 
+from kprof.errors import first_line
 from kprof.evidence import Reason, Side
 from kprof.harness_names import provide_harness_names
 from kprof.trees import bytes_of, clone_tree, map_tensors, tensor_leaves
@@ -110,16 +111,6 @@ def seed_everything(seed: int) -> None:
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
     torch.manual_seed(seed)
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an exception's text, for a one-line message that can be written as UTF-8."""
-    try:
-        lines = str(error).strip().splitlines()
-        line = str(lines[0][:300]) if lines else "(no message)"
-    except (Exception, SystemExit):  # An exception's __str__ is user code, and may raise anything.
-        return "(its message cannot be read)"
-    return line.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def load_module(path: Path, side: Side) -> types.ModuleType:

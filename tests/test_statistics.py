@@ -16,6 +16,7 @@ from kprof.statistics import (
     spread_pct,
     summarise,
     thin,
+    union_length,
 )
 
 
@@ -130,3 +131,17 @@ def test_interval_refuses_what_is_not_finite_and_pairs_that_do_not_pair() -> Non
     assert bootstrap_ratio_of_medians([1.0] * 5 + [math.nan], [1.0] * 6, paired=True) is None
     with pytest.raises(ValueError, match="6 against 7"):
         bootstrap_ratio_of_medians([1.0] * 6, [1.0] * 7, paired=True)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "length"),
+    [
+        ([], 0.0),
+        ([(5, 5)], 0.0),
+        ([(0, 10), (10, 20), (5, 15), (15, 15)], 20.0),
+        ([(0, 10), (5, 15), (30, 40)], 25.0),
+        ([(30, 40), (0, 100)], 100.0),
+    ],
+)
+def test_what_overlaps_counts_once(intervals: list[tuple[float, float]], length: float) -> None:
+    assert union_length(intervals) == length

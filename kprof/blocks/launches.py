@@ -21,6 +21,7 @@ from kprof.capture import Capture
 from kprof.evidence import Launch, LaunchesEvidence, Reason, Record, Side, SideLaunches
 from kprof.kernelnames import base_name
 from kprof.metrics import metric
+from kprof.statistics import union_length
 
 SOURCE: Final = "torch.profiler, device events of one call"
 _HOST: Final = "torch.profiler, host events of one call"
@@ -154,11 +155,7 @@ def _busy(launches: Sequence[Launch] | None) -> float | None:
     """Length of the union of the intervals of all device work, us: what runs side by side counts once."""
     if launches is None:
         return None
-    busy, end = 0.0, float("-inf")
-    for start, stop in sorted((one.start_us, one.start_us + one.duration_us) for one in launches):
-        busy += max(0.0, stop - max(start, end))
-        end = max(end, stop)
-    return busy
+    return union_length((one.start_us, one.start_us + one.duration_us) for one in launches)
 
 
 def _rows(side: Side, launches: Iterable[Launch]) -> tuple[KernelRow, ...]:

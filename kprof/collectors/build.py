@@ -25,6 +25,7 @@ from torch.utils import cpp_extension
 
 from kprof import cache
 from kprof.collectors.build_key import architecture, as_list, content_hash, nvcc_path
+from kprof.errors import text_of
 from kprof.evidence import Side, SideBuild
 from kprof.workload import WorkloadError
 
@@ -219,7 +220,7 @@ def _forget_version(name: str) -> None:
 
 
 def _compile_error(side: Side, name: str, error: RuntimeError, folder: Path) -> BuildError:
-    log = str(error).strip()
+    log = text_of(error).strip()
     first = _ERROR_LINE.search(log)
     line = first.group(0).strip() if first else next(iter(log.splitlines()), "no output")
     message = f"extension {name!r}: {line.replace(f'{folder}/', '')[:300]}"

@@ -9,12 +9,13 @@ import torch
 
 from kprof.collectors.build import BuildError, needs_cuda
 from kprof.collectors.environment import NoSuchDeviceError
+from kprof.collectors.precision.chunks import is_out_of_memory
 from kprof.collectors.precision.collect import SideError
-from kprof.errors import CannotMeasureError
+from kprof.errors import CannotMeasureError, first_line, text_of
 from kprof.evidence import Fault, Reason, Side, Stage
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import Request
-from kprof.worker.traces import first_line, full_trace, text_of, user_trace
+from kprof.worker.traces import full_trace, user_trace
 from kprof.workload import WorkloadError
 
 _NO_CUDA: Final = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available", "Found no NVIDIA driver")
@@ -54,7 +55,7 @@ def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
     who = {"kernel": "the kernel", "ref": "the reference", None: "kprof"}[side]
     text = text_of(error)
     what = f"{who} raised {type(error).__name__}: {first_line(error)} (in the {stage} stage)"
-    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in text:
+    if is_out_of_memory(error):
         return Reason(
             code="out_of_memory",
             message=f"{who} ran out of memory in the {stage} stage: {first_line(error)}",

@@ -1,4 +1,4 @@
-"""Texts of what user code raised: whatever it is, they can be made, and they show the user's own lines."""
+"""Tracebacks of what user code raised: whatever it is, they can be made, and they show the user's own lines."""
 
 from __future__ import annotations
 
@@ -8,29 +8,14 @@ from typing import Final
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _DETAIL_CHARS: Final = 6000
-_LINE_CHARS: Final = 300
 _HEADING: Final = "Traceback (most recent call last):\n"
-
-
-def text_of(error: BaseException) -> str:
-    """The exception's text."""
-    try:
-        return str(error)
-    except BaseException:  # User code's own __str__ may raise anything.
-        return "(its text cannot be made)"
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an exception's text, for a one-line message."""
-    lines = text_of(error).strip().splitlines()
-    return lines[0][:_LINE_CHARS] if lines else "(no message)"
 
 
 def full_trace(error: BaseException) -> str:
     """The end of the traceback, for a fault of kprof's own."""
     try:
         return "".join(traceback.format_exception(error))[-_DETAIL_CHARS:]
-    except BaseException:  # As above: the traceback asks the exception for its text and its notes.
+    except BaseException:  # The traceback asks the exception for its text and its notes: user code, that may raise.
         return ""
 
 

@@ -124,7 +124,7 @@ class Unspeakable(BaseException):
 def test_an_exception_whose_text_cannot_be_made_is_reported_all_the_same(answers: Answers) -> None:
     found = fault(answers, Unspeakable(), "kernel")
     assert found.code == "raised"
-    assert found.message == "the kernel raised Unspeakable: (its text cannot be made) (in the timing stage)"
+    assert found.message == "the kernel raised Unspeakable: (its message cannot be read) (in the timing stage)"
 
 
 def test_lone_surrogates_do_not_keep_a_fault_from_being_sent(answers: Answers, tmp_path: Path) -> None:

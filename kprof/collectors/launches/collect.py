@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter  # By name: user code may replace the module's functions.
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,18 +110,14 @@ def _warmed_up(workload: LoadedWorkload, seed: int, enter: Callable[[Side], None
     """Both sides with inputs of their own, equal in value, called until they are warm."""
     enter(workload.inputs_side)
     inputs = workload.inputs(seed)
-    subjects = [Subject("kernel", _bound(workload.kernel, inputs))]
+    subjects = [Subject("kernel", partial(workload.kernel, *inputs))]
     if workload.ref is not None:
         # Before the kernel runs, which might write to its own.
-        subjects.append(Subject("ref", _bound(workload.ref, clone_tree(inputs))))
+        subjects.append(Subject("ref", partial(workload.ref, *clone_tree(inputs))))
     for subject in subjects:
         enter(subject.side)
         _warm_up(subject, workload.device)
     return subjects
-
-
-def _bound(call: Callable[..., Any], inputs: list[Any]) -> Callable[[], Any]:
-    return lambda: call(*inputs)
 
 
 def _warm_up(subject: Subject, device: torch.device) -> None:

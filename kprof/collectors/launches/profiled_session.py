@@ -21,7 +21,7 @@ from kprof.collectors.launches.trace import MAX_TRACE_BYTES, TraceEvents, read_t
 from kprof.collectors.launches.window_evidence import CACHES, Kind, Recording, window_name
 from kprof.collectors.timing.device_queue import DeviceQueue
 from kprof.collectors.timing.sampling import SamplingPolicy
-from kprof.errors import CannotMeasureError
+from kprof.errors import CannotMeasureError, first_line
 from kprof.evidence import Cache, Reason, Side
 
 HEAD_CALLS: Final = 3
@@ -221,10 +221,9 @@ def read_profile(profiler: profile) -> TraceEvents:
             profiler.export_chrome_trace(str(path))  # type: ignore[no-untyped-call]
             size = path.stat().st_size
         except (AssertionError, AttributeError, OSError, RuntimeError) as error:
-            first_line = str(error).partition("\n")[0][:300]
             raise CannotMeasureError(
                 "trace_not_written",
-                f"torch.profiler wrote no trace: {type(error).__name__}: {first_line}",
+                f"torch.profiler wrote no trace: {type(error).__name__}: {first_line(error)}",
                 "Look for code that starts or stops a profiler itself.",
             ) from error
         if size > MAX_TRACE_BYTES:

@@ -175,29 +175,8 @@ def queue_kept_full(window: Window) -> bool | None:
     return max(ends) <= window.rows[0].start_ns if ends else None
 
 
-def busy_ns(rows: Iterable[DeviceRow]) -> int:
-    """Time in which at least one row was running, over all streams: the union of the intervals."""
-    total, reached = 0, None
-    for row in sorted(rows, key=lambda item: item.start_ns):
-        begin = row.start_ns if reached is None else max(row.start_ns, reached)
-        total += max(0, row.end_ns - begin)
-        reached = row.end_ns if reached is None else max(reached, row.end_ns)
-    return total
-
-
-def summed_ns(rows: Iterable[DeviceRow]) -> int:
-    """Durations added up: above `busy_ns` where rows overlap."""
-    return sum(row.duration_ns for row in rows)
-
-
 def span_ns(rows: Sequence[DeviceRow]) -> int | None:
     """First start to last end over all streams; None without rows."""
     if not rows:
         return None
     return max(row.end_ns for row in rows) - min(row.start_ns for row in rows)
-
-
-def busy_pct(rows: Sequence[DeviceRow]) -> float | None:
-    """Share of the span in which something was running; None without rows or for a span of no length."""
-    span = span_ns(rows)
-    return 100.0 * busy_ns(rows) / span if span else None

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import torch
 from torch import Tensor
 
-from kprof.workload import first_line
+from kprof.errors import first_line
 
 CPU_CHUNK: Final = 2**18
 """Elements compared at once on a CPU: the float64 temporaries stay in its caches (five times faster than 2^22)."""

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 import torch
 from torch import Tensor
 
+from kprof.errors import first_line
 from kprof.evidence import Reason
 from kprof.trees import clone_tensor, is_ordinary, shape_of, tensor_leaves
-from kprof.workload import first_line
 
 How = Literal["none", "as_constructed", "copied_by_name", "copied_by_shape", "not_comparable"]
 _MODULE_INTERNALS: Final = frozenset(vars(torch.nn.Module()))

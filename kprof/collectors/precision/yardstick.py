@@ -19,9 +19,9 @@ from kprof.collectors.precision.chunks import is_out_of_memory
 from kprof.collectors.precision.elements import excess_of
 from kprof.collectors.precision.structure import PLAIN_TYPES, plain
 from kprof.collectors.precision.weights import uncompiled
+from kprof.errors import first_line
 from kprof.evidence import Reason, Tolerance
 from kprof.trees import clone_tree, is_ordinary, map_tensors, shape_of, tensor_leaves
-from kprof.workload import first_line
 
 _WIDE: Final = (torch.float64, torch.complex128)
 WIDENING: Final = 2.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -50,17 +51,13 @@ def collect_timing(
     models: dict[Side, Callable[..., Any]] = {"kernel": workload.kernel}
     if workload.ref is not None:
         models["ref"] = workload.ref
-    calls = {side: _bound(model, clone_tree(inputs)) for side, model in models.items()}
+    calls: dict[Side, Callable[[], Any]] = {side: partial(model, *clone_tree(inputs)) for side, model in models.items()}
     timers = Timers(workload.device, calls, enter, policy or SamplingPolicy())
     with torch.no_grad():
         if workload.device.type == "cuda":
             yield from _time_on_cuda(timers, headline_only)
         else:
             yield from _time_on_cpu(timers)
-
-
-def _bound(model: Callable[..., Any], arguments: list[Any]) -> Callable[[], Any]:
-    return lambda: model(*arguments)
 
 
 def _time_on_cpu(timers: Timers) -> Iterator[TimingEvidence]:

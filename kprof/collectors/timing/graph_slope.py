@@ -12,8 +12,8 @@ from kprof.collectors.timing.device_queue import DeviceQueue, EventPair
 from kprof.collectors.timing.device_timers import DeviceTimers
 from kprof.collectors.timing.sampling import Sampled, take_samples
 from kprof.collectors.timing.timers import Timers
+from kprof.errors import first_line
 from kprof.evidence import Reason, Series, Side
-from kprof.workload import first_line
 
 _BURST_US: Final = 1000.0
 # Bursts of this length with the spins and waits round them stay far under any power limit: no rest for them.

@@ -14,16 +14,14 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from kprof.collectors.launches.trace import DeviceRow, TraceEvents, read_trace
 from kprof.collectors.launches.windows import (
     Window,
-    busy_ns,
-    busy_pct,
     find_windows,
     graph_correlations,
     launch_calls,
     queue_kept_full,
     span_ns,
-    summed_ns,
 )
 from kprof.errors import CannotMeasureError
+from kprof.statistics import union_length
 
 PREFIX = "kprof.window:"
 
@@ -91,8 +89,8 @@ class TestDeviceWorkOnly:
 
     def test_device_time_is_that_of_device_rows_alone(self) -> None:
         rows = the_window(*self.EVENTS).rows
-        assert summed_ns(row for row in rows if row.kind == "kernel") == 28_000
-        assert summed_ns(rows) == 37_000
+        assert sum(row.duration_ns for row in rows if row.kind == "kernel") == 28_000
+        assert sum(row.duration_ns for row in rows) == 37_000
 
     def test_host_launches_are_those_of_kernels(self) -> None:
         assert len(launch_calls(the_window(*self.EVENTS))) == 4
@@ -150,10 +148,11 @@ class TestStreamsAndLaunchCalls:
 
     def test_busy_is_the_union_and_the_sum_stands_apart(self) -> None:
         rows = the_window(*self.EVENTS).rows
-        assert busy_ns(rows) == 20_000
-        assert summed_ns(rows) == 30_000
+        busy = union_length((row.start_ns, row.end_ns) for row in rows)
+        assert busy == 20_000
+        assert sum(row.duration_ns for row in rows) == 30_000
         assert span_ns(rows) == 20_000
-        assert busy_pct(rows) == 100.0
+        assert 100 * busy / 20_000 == 100.0
 
     def test_each_launch_counts_once_and_a_graph_is_one(self) -> None:
         window = the_window(*self.EVENTS)
@@ -178,13 +177,14 @@ class TestStreamsAndLaunchCalls:
 
     def test_rows_of_no_length_divide_nothing(self) -> None:
         rows = [DeviceRow(kind="kernel", name="k", start_ns=5, duration_ns=0)]
-        assert (busy_ns(rows), span_ns(rows), busy_pct(rows)) == (0, 0, None)
-        assert (busy_ns([]), span_ns([]), busy_pct([])) == (0, None, None)
+        assert (union_length((row.start_ns, row.end_ns) for row in rows), span_ns(rows)) == (0, 0)
+        assert (union_length([]), span_ns([])) == (0, None)
 
     def test_gaps_are_not_busy(self) -> None:
         rows = [DeviceRow(kind="kernel", name="k", start_ns=at, duration_ns=10) for at in (0, 5, 30)]
-        assert (busy_ns(rows), span_ns(rows)) == (25, 40)
-        assert busy_pct(rows) == 62.5
+        busy = union_length((row.start_ns, row.end_ns) for row in rows)
+        assert (busy, span_ns(rows)) == (25, 40)
+        assert 100 * busy / 40 == 62.5
 
     @pytest.mark.parametrize(("first_start", "full"), [(13.0, True), (12.999, False)])
     def test_the_queue_is_full_when_the_last_launch_returned_before_the_first_row_began(
