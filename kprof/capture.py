@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kprof.counter_evidence import CountersEvidence
 from kprof.errors import InputFileError
 from kprof.evidence import (
     BuildEvidence,
@@ -24,6 +25,7 @@ from kprof.evidence import (
     TimingEvidence,
     Workload,
 )
+from kprof.floor_evidence import FloorEvidence
 
 CAPTURE_VERSION: Final = 1
 _WRITE_ONE = "Give a file written by kprof analyze --save-capture."
@@ -46,7 +48,9 @@ class Capture(Record, frozen=True, kw_only=True):
     precision: PrecisionEvidence | None = None
     timing: TimingEvidence | None = None
     memory: MemoryEvidence | None = None
+    floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
+    counters: CountersEvidence | None = None
 
     def fault(self, stage: Stage, side: Side | None = None) -> Fault | None:
         """The first fault of ``stage``, of one side where one is named."""

@@ -11,10 +11,12 @@ from typing import Final, Literal
 import msgspec
 
 Side = Literal["kernel", "ref"]
-Stage = Literal["load", "build", "precision", "timing", "memory", "launches"]
+Stage = Literal["load", "build", "precision", "timing", "memory", "floor", "launches", "counters"]
 Cache = Literal["cold", "warm"]
 Timer = Literal["cupti", "event", "graph", "host", "host_stream"]
-STAGES: Final[tuple[Stage, ...]] = ("load", "build", "precision", "timing", "memory", "launches")
+STAGES: Final[tuple[Stage, ...]] = (
+    "load", "build", "precision", "timing", "memory", "floor", "launches", "counters",
+)  # fmt: skip
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

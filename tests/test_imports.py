@@ -16,9 +16,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("renderers", "collection"),
     ("report", "worker"),
     ("blocks", "collectors"),
-    ("context", "inspection", "workload"),
+    ("bottleneck", "audit"),
+    ("context", "inspection", "workload", "roofline", "occupancy", "counter_profile"),
     ("capture", "gpuspec"),
-    ("trees", "harness_names", "kernelnames", "specfile"),
+    ("counters", "floor_evidence"),
+    ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
     ("evidence", "board", "yamlfile", "metrics", "files", "cache"),
     ("statistics", "resources", "errors", "__init__"),
 )
@@ -33,7 +35,7 @@ APART: tuple[tuple[str, frozenset[str]], ...] = (
 )
 TORCH_SIDE = {"workload", "inspection", "trees", "harness_names", "collectors"}
 TORCH_WORKER_MODULES = {"kprof.worker.stages", "kprof.worker.faults", "kprof.worker.loading"}
-HEAVY = {"torch", "pandas", "matplotlib", "scipy", "triton"}
+HEAVY = {"torch", "pandas", "matplotlib", "scipy", "triton", "ncu_report"}
 
 
 def modules() -> dict[str, Path]:

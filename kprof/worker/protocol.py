@@ -26,6 +26,7 @@ from kprof.evidence import (
     TimingEvidence,
     Workload,
 )
+from kprof.floor_evidence import FloorEvidence
 
 UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
@@ -73,10 +74,11 @@ class Update(Record, frozen=True, kw_only=True):
     precision: PrecisionEvidence | None = None
     timing: TimingEvidence | None = None
     memory: MemoryEvidence | None = None
+    floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
 
 
-EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "launches")
+EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "floor", "launches")
 """Fields of `Update` that are evidence."""
 
 

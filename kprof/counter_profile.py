@@ -1,0 +1,52 @@
+"""What analysis reads of a launch: its quantities, the board they were measured on, and what cannot be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kprof.board import GpuSpec
+from kprof.counters.quantities import Quantities
+from kprof.evidence import Reason
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Numbers that contradict physics or each other: kept, shown with this reason, and no evidence for anything."""
+
+    code: str
+    """Stable, snake_case."""
+    message: str
+    """One line with the numbers."""
+    quantities: tuple[str, ...]
+    """Names of the quantities that it is about."""
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(code=self.code, message=self.message)
+
+
+@dataclass(frozen=True)
+class CounterProfile:
+    """One launch, or several launches of a side together."""
+
+    quantities: Quantities
+    spec: GpuSpec | None = None
+    """The board, where it is known for sure."""
+    spec_reason: Reason | None = None
+    """Why the board is not known, where it is not."""
+    findings: tuple[Finding, ...] = ()
+
+    def trusted(self, name: str) -> float | None:
+        """The quantity of that name, or None where it was not measured or cannot be trusted."""
+        if self.is_doubted(name):
+            return None
+        value: float | None = getattr(self.quantities, name)
+        return value
+
+    def is_doubted(self, name: str) -> bool:
+        """Some finding is about the quantity of that name."""
+        return any(name in finding.quantities for finding in self.findings)
+
+    def findings_on(self, *names: str) -> tuple[Finding, ...]:
+        """The findings that are about any of the quantities named."""
+        return tuple(finding for finding in self.findings if set(names) & set(finding.quantities))

@@ -1,0 +1,1 @@
+"""ncu's metric names, and the quantities that analysis makes of them."""

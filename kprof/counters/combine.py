@@ -1,0 +1,98 @@
+"""Several launches as one: numerators and denominators are added up, percentages never averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kprof.counters.formulas import Combine
+from kprof.counters.quantities import Quantities, table
+
+MISSING_IN_SOME: Final = "counter_missing_in_some_launches"
+_WEIGHTS: Final[dict[Combine, str]] = {
+    "time": "duration_ns",
+    "cycles": "sm_cycles_active_avg",
+    "instructions": "instructions",
+}
+
+
+def combine(launches: Sequence[Quantities]) -> Quantities:
+    """The quantities of several launches together.
+
+    What was not measured of each of them is missing of all: a sum over some would pass for one over all.
+
+    Args:
+        launches: at least one.
+
+    Raises:
+        ValueError: none.
+    """
+    if not launches:
+        raise ValueError("no launches to combine")
+    if len(launches) == 1:
+        return launches[0]
+    longest = max(launches, key=lambda one: one.duration_ns or 0.0)
+    values: dict[str, Any] = {}
+    missing: dict[str, str] = {}
+    for name, quantity in table().items():
+        value = _combined(name, quantity.combine, launches, longest)
+        if value is not None:
+            values[name] = value
+        else:
+            codes = {one.missing[name] for one in launches if name in one.missing}
+            everywhere = all(name in one.missing for one in launches)
+            missing[name] = codes.pop() if everywhere and len(codes) == 1 else MISSING_IN_SOME
+    return Quantities(
+        **values,
+        stall_cycles=_weighted_family(launches, "stall_cycles"),
+        stall_samples=_summed_family(launches, "stall_samples"),
+        tensor_flop=_summed_family(launches, "tensor_flop"),
+        device_name=longest.device_name,
+        launches=sum(one.launches for one in launches),
+        sources={name: source for name, source in longest.sources.items() if name in values},
+        missing=missing,
+    )
+
+
+def _combined(name: str, how: Combine, launches: Sequence[Quantities], longest: Quantities) -> float | None:
+    found = [getattr(one, name) for one in launches]
+    if how == "most":
+        value: float | None = getattr(longest, name)
+        return value
+    if how == "none" or any(value is None for value in found):
+        return None
+    if how == "sum":
+        return float(sum(found))
+    if how == "largest":
+        return float(max(found))
+    return _weighted(found, [getattr(one, _WEIGHTS[how]) for one in launches])
+
+
+def _weighted(values: Sequence[float], weights: Sequence[float | None]) -> float | None:
+    known = [weight for weight in weights if weight is not None]
+    if len(known) < len(weights) or not sum(known):
+        return None
+    return sum(value * weight for value, weight in zip(values, known, strict=True)) / sum(known)
+
+
+def _members(launches: Sequence[Quantities], family: str) -> list[str]:
+    return list(dict.fromkeys(member for one in launches for member in getattr(one, family)))
+
+
+def _summed_family(launches: Sequence[Quantities], family: str) -> dict[str, float]:
+    """Each member's sum; empty where some launch has none of the family."""
+    if not all(getattr(one, family) for one in launches):
+        return {}
+    return {name: sum(getattr(one, family).get(name, 0.0) for one in launches) for name in _members(launches, family)}
+
+
+def _weighted_family(launches: Sequence[Quantities], family: str) -> dict[str, float]:
+    """Each member's mean by instructions; empty where some launch has none of the family."""
+    if not all(getattr(one, family) for one in launches):
+        return {}
+    weights = [one.instructions for one in launches]
+    mean: Callable[[str], float | None] = lambda name: _weighted(  # noqa: E731
+        [getattr(one, family).get(name, 0.0) for one in launches], weights
+    )
+    found = {name: mean(name) for name in _members(launches, family)}
+    return {name: value for name, value in found.items() if value is not None}

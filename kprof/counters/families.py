@@ -1,0 +1,118 @@
+"""Metrics that come in families: warp states and the operations of tensor cores, one name a member."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+STALL_REASONS: Final = (
+    "barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
+    "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
+    "short_scoreboard", "sleeping", "tex_throttle", "wait",
+)  # fmt: skip
+"""Warp states in the spelling of the aggregate metrics."""
+BENIGN_STATES: Final = frozenset({"selected", "not_selected"})
+"""States of a warp that could issue: no stalls."""
+SAMPLES_GROUP: Final = "group:smsp__pcsamp_warp_stall_reasons"
+"""What ncu calls all sampled warp states together."""
+
+_SPELLINGS: Final = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
+"""Samples spell some states otherwise."""
+_CYCLES: Final = re.compile(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.(ratio|pct)")
+_SHARE: Final = re.compile(r"smsp__warp_issue_stalled_(\w+)_per_warp_active\.pct")
+_SAMPLES: Final = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(?<!_not_issued)")
+_TENSOR: Final = re.compile(
+    r"sm__ops_path_tensor(?:_op_(?P<op>[a-z]+))?_src_(?P<src>[a-z0-9_]+?)"
+    r"(?:_dst_(?P<dst>[a-z0-9]+))?(?:_sparsity_(?P<sparsity>on|off))?\.sum"
+)
+
+
+class _TensorName(NamedTuple):
+    op: str | None
+    src: str
+    dst: str | None
+    sparsity: str | None
+
+
+@cache
+def is_family_member(name: str) -> bool:
+    """The metric belongs to one of the families."""
+    return any(pattern.fullmatch(name) for pattern in (_CYCLES, _SHARE, _SAMPLES, _TENSOR))
+
+
+@cache
+def _cycles_of(name: str) -> tuple[str, float] | None:
+    """State and factor to cycles per instruction: ``.pct`` is the ratio times 100, and no share."""
+    match = _CYCLES.fullmatch(name)
+    return (match[1], 1.0 if match[2] == "ratio" else 0.01) if match else None
+
+
+@cache
+def _share_of(name: str) -> str | None:
+    match = _SHARE.fullmatch(name)
+    return match[1] if match else None
+
+
+@cache
+def _sampled(name: str) -> str | None:
+    match = _SAMPLES.fullmatch(name)
+    return _SPELLINGS.get(match[1], match[1]) if match else None
+
+
+@cache
+def _tensor_name(name: str) -> _TensorName | None:
+    match = _TENSOR.fullmatch(name)
+    return _TensorName(match["op"], match["src"], match["dst"], match["sparsity"]) if match else None
+
+
+def stall_cycles(metrics: Mapping[str, float | str], warp_cycles: float | None) -> dict[str, float]:
+    """Cycles in each warp state per issued instruction.
+
+    Args:
+        metrics: of one launch.
+        warp_cycles: warp cycles per issued instruction, which turn shares (older names) into cycles.
+    """
+    found: dict[str, float] = {}
+    for name, value in metrics.items():
+        state = _cycles_of(name)
+        if state is not None and isinstance(value, float) and state[0] not in found:
+            found[state[0]] = value * state[1]
+    if found or warp_cycles is None:
+        return found
+    shares = ((_share_of(name), value) for name, value in metrics.items())
+    return {state: value / 100 * warp_cycles for state, value in shares if state and isinstance(value, float)}
+
+
+def stall_samples(metrics: Mapping[str, float | str]) -> dict[str, float]:
+    """Samples in each warp state, in the spelling of the aggregates."""
+    sampled = ((_sampled(name), value) for name, value in metrics.items())
+    return {state: value for state, value in sampled if state and isinstance(value, float)}
+
+
+def tensor_flop(metrics: Mapping[str, float | str]) -> dict[str, float]:
+    """Operations of the tensor cores by source type, a multiply and an add counted apart. Empty: none was collected.
+
+    A total over instructions, accumulators and sparsity is taken where there is one; its parts are added up elsewhere.
+    """
+    named = [(_tensor_name(name), value) for name, value in metrics.items()]
+    entries = [(name, value) for name, value in named if name is not None and isinstance(value, float)]
+    return {src: _tensor_total([entry for entry in entries if entry[0].src == src]) for src in _sources(entries)}
+
+
+def _sources(entries: Iterable[tuple[_TensorName, float]]) -> list[str]:
+    return list(dict.fromkeys(name.src for name, _ in entries))
+
+
+def _tensor_total(entries: list[tuple[_TensorName, float]], level: int = 0) -> float:
+    """The total over one part of the name after another: instruction, accumulator, sparsity."""
+    fields = ("op", "dst", "sparsity")
+    if level == len(fields):
+        return sum(value for _, value in entries)
+    groups: dict[str | None, list[tuple[_TensorName, float]]] = {}
+    for entry in entries:
+        groups.setdefault(getattr(entry[0], fields[level]), []).append(entry)
+    if None in groups:
+        return _tensor_total(groups[None], level + 1)
+    return sum(_tensor_total(group, level + 1) for group in groups.values())

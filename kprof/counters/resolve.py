@@ -1,0 +1,82 @@
+"""From the metrics of one launch to its quantities."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, Final
+
+from kprof.counter_evidence import ProfiledLaunch
+from kprof.counters.families import is_family_member, stall_cycles, stall_samples, tensor_flop
+from kprof.counters.formulas import Formula
+from kprof.counters.quantities import Quantities, table
+
+DEVICE_NAME: Final = "device__attribute_display_name"
+NOT_COLLECTED: Final = "counter_not_collected"
+"""Code for a quantity none of whose metrics stand in the report."""
+ZERO_DENOMINATOR: Final = "nothing_counted"
+"""Code for a ratio over 0: sectors a request where nothing was requested."""
+
+
+@cache
+def known_names() -> frozenset[str]:
+    """Every metric that some quantity reads, families left out."""
+    return frozenset(name for quantity in table().values() for name in quantity.names) | {DEVICE_NAME}
+
+
+def is_wanted(name: str) -> bool:
+    """Analysis reads the metric of this name."""
+    return name in known_names() or is_family_member(name)
+
+
+@cache
+def _plan() -> tuple[tuple[str, tuple[Formula, ...]], ...]:
+    return tuple((name, quantity.formulas) for name, quantity in table().items())
+
+
+def resolve(launch: ProfiledLaunch) -> Quantities:
+    """Every quantity that the metrics of ``launch`` allow, and for the others why not."""
+    metrics = launch.metrics
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for name, formulas in _plan():
+        for formula in formulas:
+            if formula.names[0] not in metrics:
+                continue
+            value = _answer(formula, metrics)
+            if value is not None:
+                values[name] = value
+                sources[name] = formula.text
+                break
+        else:
+            missing[name] = _why(formulas, launch)
+    board = metrics.get(DEVICE_NAME)
+    return Quantities(
+        **values,
+        stall_cycles=stall_cycles(metrics, values.get("warp_cycles_per_instruction")),
+        stall_samples=stall_samples(metrics),
+        tensor_flop=tensor_flop(metrics),
+        device_name=board if isinstance(board, str) else None,
+        sources=sources,
+        missing=missing,
+    )
+
+
+def _answer(formula: Formula, metrics: dict[str, float | str]) -> float | None:
+    found = [metrics.get(name) for name in formula.names]
+    if any(not isinstance(value, float) for value in found):
+        return None
+    value = formula.compute(*found)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _why(formulas: tuple[Formula, ...], launch: ProfiledLaunch) -> str:
+    """The reason of the first metric that stands in the report without a value; else that none stands there."""
+    for formula in formulas:
+        if all(isinstance(launch.metrics.get(name), float) for name in formula.names):
+            return ZERO_DENOMINATOR
+        for name in formula.names:
+            if name in launch.absent:
+                return launch.absent[name]
+    return NOT_COLLECTED
