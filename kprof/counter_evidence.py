@@ -6,12 +6,16 @@ them; a metric that the tool could not give is not in ``metrics`` but in ``absen
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from kprof.evidence import Reason, Record, Side
 
+COUNTER_BLOCKS: Final = ("sol", "roofline", "occupancy", "caches", "stalls", "bottleneck")
+"""The blocks of a report that counters fill."""
+SAMPLED_CALLS: Final = 3
+"""Further calls for samples of warp states: a kernel of 2 us gave 114 to 160 a call on an H200, and 200 are needed."""
 CounterFormat = Literal["ncu_report", "ncu_csv_raw", "ncu_csv_details"]
 MetricAbsence = Literal["not_available", "not_a_number", "infinite", "blank", "unparsable", "unknown_unit"]
 """Why one metric has no value: ncu said ``n/a``; ``nan``; ``inf``; nothing; no number; a unit that nobody knows."""
@@ -27,6 +31,8 @@ class ProfiledLaunch(Record, frozen=True, kw_only=True):
     """Index of the device within its process."""
     side: Side | None = None
     """Whose call launched it; None: nobody told (an imported report)."""
+    samples_only: bool = False
+    """Launched by a further call, which was made for more samples of warp states."""
     name: str
     """Demangled, in full."""
     grid: tuple[int, int, int] | None = None

@@ -38,7 +38,7 @@ class CounterProfile:
 
     def trusted(self, name: str) -> float | None:
         """The quantity of that name, or None where it was not measured or cannot be trusted."""
-        if self.is_doubted(name):
+        if self.findings and self.is_doubted(name):
             return None
         value: float | None = getattr(self.quantities, name)
         return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kprof.counters.formulas import Combine
@@ -13,6 +13,8 @@ _WEIGHTS: Final[dict[Combine, str]] = {
     "time": "duration_ns",
     "cycles": "sm_cycles_active_avg",
     "instructions": "instructions",
+    "load_sectors": "load_sectors",
+    "store_sectors": "store_sectors",
 }
 
 
@@ -46,7 +48,7 @@ def combine(launches: Sequence[Quantities]) -> Quantities:
         **values,
         stall_cycles=_weighted_family(launches, "stall_cycles"),
         stall_samples=_summed_family(launches, "stall_samples"),
-        tensor_flop=_summed_family(launches, "tensor_flop"),
+        tensor_flop=_tensor_flop(launches),
         device_name=longest.device_name,
         launches=sum(one.launches for one in launches),
         sources={name: source for name, source in longest.sources.items() if name in values},
@@ -86,13 +88,21 @@ def _summed_family(launches: Sequence[Quantities], family: str) -> dict[str, flo
     return {name: sum(getattr(one, family).get(name, 0.0) for one in launches) for name in _members(launches, family)}
 
 
+def _tensor_flop(launches: Sequence[Quantities]) -> dict[str, float]:
+    """Operations by type; a launch whose tensor pipe was idle had none, counted or not."""
+    if not all(one.tensor_flop or one.tensor_is_idle for one in launches):
+        return {}
+    counted = [one for one in launches if one.tensor_flop]
+    return _summed_family(counted, "tensor_flop") if counted else {}
+
+
 def _weighted_family(launches: Sequence[Quantities], family: str) -> dict[str, float]:
     """Each member's mean by instructions; empty where some launch has none of the family."""
     if not all(getattr(one, family) for one in launches):
         return {}
     weights = [one.instructions for one in launches]
-    mean: Callable[[str], float | None] = lambda name: _weighted(  # noqa: E731
-        [getattr(one, family).get(name, 0.0) for one in launches], weights
-    )
-    found = {name: mean(name) for name in _members(launches, family)}
+    found = {
+        name: _weighted([getattr(one, family).get(name, 0.0) for one in launches], weights)
+        for name in _members(launches, family)
+    }
     return {name: value for name, value in found.items() if value is not None}

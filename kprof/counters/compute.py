@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from kprof.counters.formulas import PCT_ACTIVE, quantity, scaled
+from kprof.counters.formulas import PCT_ACTIVE, quantity, ratio, scaled, share_of_active
 from kprof.counters.memory import MemoryQuantities
 from kprof.counters.names import busy, operation, pipe
+
+SCHEDULERS: Final = 4
+"""Of a multiprocessor; each issues one instruction a cycle (CUDA C++ Programming Guide, compute capability 7.0 on)."""
 
 
 class ComputeQuantities(MemoryQuantities, frozen=True, kw_only=True):
     """The part of `kprof.counters.quantities.Quantities` that is about the multiprocessors."""
 
     # Issue slots and pipes, over elapsed time
-    issue_pct: Annotated[float | None, busy("sm__inst_issued", "sm__inst_executed")] = None
+    issue_pct: Annotated[
+        float | None,
+        busy(
+            "sm__inst_issued",
+            "sm__inst_executed",
+            otherwise=(
+                ratio("smsp__inst_issued.sum", "smsp__cycles_elapsed.sum", 100),
+                ratio("smsp__inst_issued.avg", "smsp__cycles_elapsed.avg", 100),
+                scaled("sm__inst_executed.avg.per_cycle_elapsed", 100 / SCHEDULERS),
+                share_of_active(f"smsp__issue_active.avg.{PCT_ACTIVE}"),
+                ratio("smsp__inst_executed.sum", "smsp__cycles_elapsed.sum", 100),
+            ),
+        ),
+    ] = None
     issue_active_ratio: Annotated[
         float | None,
         quantity(
@@ -23,6 +39,8 @@ class ComputeQuantities(MemoryQuantities, frozen=True, kw_only=True):
             scaled(f"smsp__issue_active.avg.{PCT_ACTIVE}", 0.01),
         ),
     ] = None
+    sm_throughput_pct: Annotated[float | None, busy("sm__throughput", asked=False)] = None
+    """The busiest of all SM units, those included that bound nothing (barriers); for reports that have no parts."""
     alu_pct: Annotated[float | None, pipe("alu")] = None
     fma_pct: Annotated[float | None, pipe("fma")] = None
     fma_heavy_pct: Annotated[float | None, pipe("fmaheavy")] = None
@@ -45,7 +63,7 @@ class ComputeQuantities(MemoryQuantities, frozen=True, kw_only=True):
     # Warps
     occupancy_pct: Annotated[float | None, quantity("%", "cycles", f"sm__warps_active.avg.{PCT_ACTIVE}")] = None
     theoretical_occupancy_pct: Annotated[
-        float | None, quantity("%", "most", "sm__maximum_warps_per_active_cycle_pct")
+        float | None, quantity("%", "cycles", "sm__maximum_warps_per_active_cycle_pct")
     ] = None
     eligible_warps: Annotated[
         float | None, quantity("warps", "cycles", "smsp__warps_eligible.avg.per_cycle_active")

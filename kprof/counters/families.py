@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -13,6 +13,13 @@ STALL_REASONS: Final = (
     "short_scoreboard", "sleeping", "tex_throttle", "wait",
 )  # fmt: skip
 """Warp states in the spelling of the aggregate metrics."""
+MAIN_STATES: Final = frozenset(
+    {
+        "barrier", "lg_throttle", "long_scoreboard", "math_pipe_throttle", "mio_throttle", "no_instruction",
+        "not_selected", "selected", "short_scoreboard", "wait",
+    }
+)  # fmt: skip
+"""States without which a sum is no sum of all: every architecture from Volta on has them."""
 BENIGN_STATES: Final = frozenset({"selected", "not_selected"})
 """States of a warp that could issue: no stalls."""
 SAMPLES_GROUP: Final = "group:smsp__pcsamp_warp_stall_reasons"
@@ -61,6 +68,11 @@ def _sampled(name: str) -> str | None:
     return _SPELLINGS.get(match[1], match[1]) if match else None
 
 
+def is_stall_sample(name: str) -> bool:
+    """The metric counts samples of one warp state."""
+    return _sampled(name) is not None
+
+
 @cache
 def _tensor_name(name: str) -> _TensorName | None:
     match = _TENSOR.fullmatch(name)
@@ -98,17 +110,16 @@ def tensor_flop(metrics: Mapping[str, float | str]) -> dict[str, float]:
     """
     named = [(_tensor_name(name), value) for name, value in metrics.items()]
     entries = [(name, value) for name, value in named if name is not None and isinstance(value, float)]
-    return {src: _tensor_total([entry for entry in entries if entry[0].src == src]) for src in _sources(entries)}
-
-
-def _sources(entries: Iterable[tuple[_TensorName, float]]) -> list[str]:
-    return list(dict.fromkeys(name.src for name, _ in entries))
+    by_source: dict[str, list[tuple[_TensorName, float]]] = {}
+    for entry in entries:
+        by_source.setdefault(entry[0].src, []).append(entry)
+    return {src: _tensor_total(group) for src, group in by_source.items()}
 
 
 def _tensor_total(entries: list[tuple[_TensorName, float]], level: int = 0) -> float:
     """The total over one part of the name after another: instruction, accumulator, sparsity."""
     fields = ("op", "dst", "sparsity")
-    if level == len(fields):
+    if level == len(fields) or len(entries) == 1:
         return sum(value for _, value in entries)
     groups: dict[str | None, list[tuple[_TensorName, float]]] = {}
     for entry in entries:

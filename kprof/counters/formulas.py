@@ -6,12 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-Combine = Literal["sum", "time", "cycles", "instructions", "most", "largest", "none"]
-"""How launches make one number: added up; weighted by time, active cycles or instructions; that of the launch with most
-time; the largest; not at all (the ratio of two others, which are combined instead)."""
+Combine = Literal[
+    "sum", "time", "cycles", "instructions", "load_sectors", "store_sectors", "most", "largest", "none"
+]  # fmt: skip
+"""How launches make one number: added up; weighted by time, active cycles, instructions or sectors; that of the launch
+with most time; the largest; not at all (the ratio of two others, which are combined instead)."""
 
 PCT_ELAPSED: Final = "pct_of_peak_sustained_elapsed"
 PCT_ACTIVE: Final = "pct_of_peak_sustained_active"
+MOST: Final = 1e18
+"""No counter of one launch comes near it: 1e18 bytes at 8 TB/s take a day and a half."""
 BYTES_PER_SECTOR: Final = 32
 """A sector of L1, L2 and DRAM traffic (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory")."""
 
@@ -24,11 +28,13 @@ class Formula:
         names: the metrics it needs.
         compute: gets their values in that order; None where they allow no answer (a denominator of 0).
         text: how it reads, for the ``source`` of the value.
+        is_plain: it is one metric as it stands.
     """
 
     names: tuple[str, ...]
     compute: Callable[..., float | None]
     text: str
+    is_plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,12 +46,22 @@ class Quantity:
         combine: how several launches make one.
         formulas: in order of preference; the first whose metrics are all there answers.
         asked: it belongs to the default set that kprof has ncu collect.
+        least: a value below it, or beyond `MOST`, is none.
+        whole: so is one that is no whole number.
     """
 
     unit: str
     combine: Combine
     formulas: tuple[Formula, ...]
     asked: bool
+    least: float | None = None
+    whole: bool = False
+
+    def allows(self, value: float) -> bool:
+        """The value is one that this quantity can have at all."""
+        if self.least is None:
+            return abs(value) <= MOST
+        return self.least <= value <= MOST and not (self.whole and value != int(value))
 
     @property
     def names(self) -> frozenset[str]:
@@ -58,7 +74,7 @@ def _same(value: float) -> float:
 
 def one(name: str) -> Formula:
     """The metric itself."""
-    return Formula((name,), _same, name)
+    return Formula((name,), _same, name, is_plain=True)
 
 
 def scaled(name: str, factor: float) -> Formula:
@@ -104,7 +120,14 @@ def share_of_active(active_pct: str) -> Formula:
     )
 
 
-def quantity(unit: str, combine: Combine, *formulas: Formula | str, asked: bool = True) -> Any:
+def quantity(
+    unit: str,
+    combine: Combine,
+    *formulas: Formula | str,
+    asked: bool = True,
+    least: float | None = None,
+    whole: bool = False,
+) -> Any:
     """The declaration of one quantity, to stand inside ``Annotated``. A string is the metric of that name."""
     made = tuple(one(formula) if isinstance(formula, str) else formula for formula in formulas)
-    return Quantity(unit, combine, made, asked)
+    return Quantity(unit, combine, made, asked, least, whole)

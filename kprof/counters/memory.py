@@ -26,6 +26,7 @@ class MemoryQuantities(msgspec.Struct, frozen=True, kw_only=True):
             "gpu__time_duration.avg",
             "gpu__time_duration_measured_user.sum",
             "gpu__time_active.sum",
+            least=1.0,
         ),
     ] = None
     sm_clock_hz: Annotated[
@@ -94,6 +95,9 @@ class MemoryQuantities(msgspec.Struct, frozen=True, kw_only=True):
     dram_busy_pct: Annotated[float | None, busy("dram__cycles_active", "dram__throughput", "gpu__dram_throughput")] = (
         None
     )
+
+    memory_throughput_pct: Annotated[float | None, busy("gpu__compute_memory_throughput", asked=False)] = None
+    """The busiest of all memory units; for reports that have no parts."""
 
     # L2
     l2_sectors: Annotated[
@@ -176,7 +180,15 @@ class MemoryQuantities(msgspec.Struct, frozen=True, kw_only=True):
     shared_wavefronts: Annotated[
         float | None, quantity("count", "sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
     ] = None
-    shared_pipe_pct: Annotated[float | None, busy("l1tex__data_pipe_lsu_wavefronts_mem_shared")] = None
+    shared_pipe_pct: Annotated[
+        float | None,
+        quantity(
+            "%",
+            "time",
+            f"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.{PCT_ELAPSED}",
+            f"l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.{PCT_ELAPSED}",
+        ),
+    ] = None
     bank_conflicts: Annotated[
         float | None,
         quantity(
@@ -245,10 +257,12 @@ class MemoryQuantities(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     load_bytes_per_sector: Annotated[
-        float | None, quantity("byte/sector", "none", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio")
+        float | None,
+        quantity("byte/sector", "load_sectors", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"),
     ] = None
     store_bytes_per_sector: Annotated[
-        float | None, quantity("byte/sector", "none", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio")
+        float | None,
+        quantity("byte/sector", "store_sectors", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"),
     ] = None
     local_bytes: Annotated[
         float | None,

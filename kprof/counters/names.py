@@ -30,10 +30,10 @@ def pipe(*names: str, asked: bool = True) -> Any:
     return quantity("%", "time", *whole, *active, asked=asked)
 
 
-def busy(*stems: str, asked: bool = True) -> Any:
-    """How busy a unit is over elapsed time, %."""
+def busy(*stems: str, asked: bool = True, otherwise: tuple[Formula, ...] = ()) -> Any:
+    """How busy a unit is over elapsed time, %; ``otherwise``: what it can be made from where no such name is."""
     names = [f"{stem}.{rollup}.{PCT_ELAPSED}" for stem in stems for rollup in ("avg", "sum")]
-    return quantity("%", "time", *names, asked=asked)
+    return quantity("%", "time", *names, *otherwise, asked=asked)
 
 
 def per_second(stem: str) -> Formula:
@@ -41,9 +41,9 @@ def per_second(stem: str) -> Formula:
     return product(f"{stem}.sum.per_second", DURATION, factor=1e-9)
 
 
-def attribute(*names: str, unit: str = "count") -> Any:
+def attribute(*names: str, unit: str = "count", least: float = 0.0, whole: bool = True) -> Any:
     """What is a property of the launch or the device."""
-    return quantity(unit, "most", *names)
+    return quantity(unit, "most", *names, least=least, whole=whole)
 
 
 def global_access(what: str, operation_: str) -> str:

@@ -24,14 +24,16 @@ class Quantities(ComputeQuantities, frozen=True, kw_only=True):
     """What one launch, or several as one, did. None: not measured; ``missing`` says why."""
 
     # The launch
-    grid_size: Annotated[float | None, attribute("launch__grid_size")] = None
-    block_size: Annotated[float | None, attribute("launch__block_size")] = None
+    grid_size: Annotated[float | None, attribute("launch__grid_size", least=1.0)] = None
+    block_size: Annotated[float | None, attribute("launch__block_size", least=1.0)] = None
     registers_per_thread: Annotated[float | None, attribute("launch__registers_per_thread")] = None
     smem_static_bytes: Annotated[float | None, attribute("launch__shared_mem_per_block_static", unit="bytes")] = None
     smem_dynamic_bytes: Annotated[float | None, attribute("launch__shared_mem_per_block_dynamic", unit="bytes")] = None
     smem_driver_bytes: Annotated[float | None, attribute("launch__shared_mem_per_block_driver", unit="bytes")] = None
     smem_config_bytes: Annotated[float | None, attribute("launch__shared_mem_config_size", unit="bytes")] = None
-    waves_per_sm: Annotated[float | None, attribute("launch__waves_per_multiprocessor", unit="ratio")] = None
+    waves_per_sm: Annotated[float | None, attribute("launch__waves_per_multiprocessor", unit="ratio", whole=False)] = (
+        None
+    )
     cluster_size: Annotated[float | None, attribute("launch__cluster_size")] = None
     blocks_by_blocks: Annotated[float | None, attribute("launch__occupancy_limit_blocks")] = None
     blocks_by_registers: Annotated[float | None, attribute("launch__occupancy_limit_registers")] = None
@@ -40,8 +42,10 @@ class Quantities(ComputeQuantities, frozen=True, kw_only=True):
     blocks_by_barriers: Annotated[float | None, attribute("launch__occupancy_limit_barriers")] = None
 
     # The device, as the report has it
-    sm_count: Annotated[float | None, attribute("device__attribute_multiprocessor_count", "launch__sm_count")] = None
-    memory_bytes: Annotated[float | None, attribute("device__attribute_total_memory", unit="bytes")] = None
+    sm_count: Annotated[
+        float | None, attribute("device__attribute_multiprocessor_count", "launch__sm_count", least=1.0)
+    ] = None
+    memory_bytes: Annotated[float | None, attribute("device__attribute_total_memory", unit="bytes", least=1.0)] = None
     l2_size_bytes: Annotated[float | None, attribute("device__attribute_l2_cache_size", unit="bytes")] = None
     max_sm_clock_khz: Annotated[float | None, attribute("device__attribute_max_gpu_frequency_khz", unit="khz")] = None
     passes: Annotated[float | None, quantity("count", "largest", "profiler__replayer_passes", asked=False)] = None
@@ -62,11 +66,20 @@ class Quantities(ComputeQuantities, frozen=True, kw_only=True):
     missing: dict[str, str] = msgspec.field(default_factory=dict)
     """Code of the reason, by quantity that is None."""
 
+    @property
+    def tensor_is_idle(self) -> bool:
+        """No tensor operation ran, whether or not the counters of operations were collected.
+
+        The pipe alone being busy proves nothing: FP16 vector instructions run there too on some chips.
+        """
+        parts = (self.matrix_pct, self.tensor_fp64_pct, self.tensor_int_pct)
+        return self.tensor_pct == 0.0 or all(part == 0.0 for part in parts)
+
 
 @cache
 def table() -> dict[str, Quantity]:
     """Every declared quantity by the name of its field."""
-    found = msgspec.field(default_factory=dict)
+    found: dict[str, Quantity] = {}
     for name, hint in get_type_hints(Quantities, include_extras=True).items():
         declared = next((meta for meta in getattr(hint, "__metadata__", ()) if isinstance(meta, Quantity)), None)
         if declared is not None:

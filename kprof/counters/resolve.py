@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from kprof.counter_evidence import ProfiledLaunch
 from kprof.counters.families import is_family_member, stall_cycles, stall_samples, tensor_flop
-from kprof.counters.formulas import Formula
+from kprof.counters.formulas import Formula, Quantity
 from kprof.counters.quantities import Quantities, table
 
 DEVICE_NAME: Final = "device__attribute_display_name"
 NOT_COLLECTED: Final = "counter_not_collected"
 """Code for a quantity none of whose metrics stand in the report."""
+IMPLAUSIBLE: Final = "implausible"
+"""Code for a number that the quantity cannot have: half a block, a negative size."""
 ZERO_DENOMINATOR: Final = "nothing_counted"
 """Code for a ratio over 0: sectors a request where nothing was requested."""
 
@@ -30,8 +32,8 @@ def is_wanted(name: str) -> bool:
 
 
 @cache
-def _plan() -> tuple[tuple[str, tuple[Formula, ...]], ...]:
-    return tuple((name, quantity.formulas) for name, quantity in table().items())
+def _plan() -> tuple[tuple[str, Quantity], ...]:
+    return tuple(table().items())
 
 
 def resolve(launch: ProfiledLaunch) -> Quantities:
@@ -40,27 +42,44 @@ def resolve(launch: ProfiledLaunch) -> Quantities:
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     missing: dict[str, str] = {}
-    for name, formulas in _plan():
-        for formula in formulas:
-            if formula.names[0] not in metrics:
+    for name, quantity in _plan():
+        for formula in quantity.formulas:
+            first = metrics.get(formula.names[0])
+            if first is None:
                 continue
-            value = _answer(formula, metrics)
+            value = first if formula.is_plain and type(first) is float else _answer(formula, metrics)
             if value is not None:
-                values[name] = value
-                sources[name] = formula.text
+                if quantity.allows(value):
+                    values[name] = value
+                    sources[name] = formula.text
+                else:
+                    missing[name] = IMPLAUSIBLE
                 break
         else:
-            missing[name] = _why(formulas, launch)
+            missing[name] = _why(quantity.formulas, launch)
+    _from_shape(launch, values, sources, missing)
     board = metrics.get(DEVICE_NAME)
+    members = {name: value for name, value in metrics.items() if is_family_member(name)}
     return Quantities(
         **values,
-        stall_cycles=stall_cycles(metrics, values.get("warp_cycles_per_instruction")),
-        stall_samples=stall_samples(metrics),
-        tensor_flop=tensor_flop(metrics),
+        stall_cycles=stall_cycles(members, values.get("warp_cycles_per_instruction")),
+        stall_samples=stall_samples(members),
+        tensor_flop=tensor_flop(members),
         device_name=board if isinstance(board, str) else None,
         sources=sources,
         missing=missing,
     )
+
+
+def _from_shape(
+    launch: ProfiledLaunch, values: dict[str, Any], sources: dict[str, str], missing: dict[str, str]
+) -> None:
+    """Sizes of grid and block from what every report says of a launch, where their metrics are not there."""
+    for name, shape in (("grid_size", launch.grid), ("block_size", launch.block)):
+        size = float(math.prod(shape)) if shape is not None else 0.0
+        if missing.get(name) == NOT_COLLECTED and table()[name].allows(size):
+            values[name], sources[name] = size, name.replace("_", " ")
+            del missing[name]
 
 
 def _answer(formula: Formula, metrics: dict[str, float | str]) -> float | None:
