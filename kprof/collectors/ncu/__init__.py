@@ -1,0 +1,1 @@
+"""Nsight Compute: reading what it measured, and running it."""
