@@ -1,10 +1,10 @@
-"""The evidence behind the floor: the fewest bytes and FLOP that the task itself asks for, as the reference states it."""
+"""The evidence behind the floor: the fewest bytes and FLOP that the task asks for, as the reference states it."""
 
 from __future__ import annotations
 
 import msgspec
 
-from kprof.evidence import Record
+from kprof.evidence import Reason, Record, Side
 
 
 class FloorEvidence(Record, frozen=True, kw_only=True):
@@ -14,14 +14,20 @@ class FloorEvidence(Record, frozen=True, kw_only=True):
     tensor counts its own elements, an expanded one those that are there.
     """
 
+    source: Side = "ref"
+    """Whose call was counted; ``kernel`` where there is no reference: bytes of its inputs and outputs only."""
     input_bytes: int | None = None
-    """Distinct elements of the input tensors."""
+    """Distinct elements of the input tensors that operators read; all elements of the inputs where `reason` says that
+    operators were not seen, or `over_estimates` that not all code was."""
     parameter_bytes: int | None = None
-    """Distinct elements of the parameters and buffers that the call used."""
+    """Distinct elements that the call read of parameters, buffers and other tensors which the reference holds."""
     output_bytes: int | None = None
-    """Distinct elements of the outputs that are not inputs handed back."""
+    """Distinct elements of the outputs that are not inputs handed back, and those of inputs that were written to."""
     flop: dict[str, int] = msgspec.field(default_factory=dict)
-    """FLOP by element type of the operands (``fp32``, ``bf16``, ``fp16``, ``fp64``, ``fp8``, ``int8``)."""
+    """FLOP by element type of the operands (``fp32``, ``bf16``, ``fp16``, ``fp64``, ``fp8``, ``int8``; else torch's
+    name). Empty: nothing was counted, which is not the same as nothing to count."""
+    tf32_flop: int = 0
+    """The part of ``flop["fp32"]`` that torch may run at TF32, as the settings were at each operator."""
     counted_operators: tuple[str, ...] = ()
     """Operators whose FLOP were counted."""
     uncounted_operators: tuple[str, ...] = ()
@@ -29,4 +35,10 @@ class FloorEvidence(Record, frozen=True, kw_only=True):
     indexing_operators: tuple[str, ...] = ()
     """Operators that may read a part of their input only (gather, embedding): the bytes are then an upper estimate."""
     tf32_allowed: bool | None = None
-    """torch may use TF32 for FP32 matrix products, as the reference left its settings."""
+    """torch may use TF32 for some of the FP32 products counted; where none were, for FP32 matrix products, as the
+    reference left its settings. None: there is no reference."""
+    over_estimates: tuple[Reason, ...] = ()
+    """Other ways in which bytes or FLOP may be more than the task needs. With this and ``indexing_operators`` empty,
+    the bytes are exact."""
+    reason: Reason | None = None
+    """Why operators were not seen: the bytes are then those of all inputs and outputs, and ``flop`` is empty."""
