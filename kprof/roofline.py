@@ -1,0 +1,278 @@
+"""Roofline arithmetic: FLOP and rates of a launch, the roofs above them, what is attainable.
+
+Everything is in base units (FLOP, bytes, seconds, Hz). A sum over a counter that is missing is missing; a kernel that
+was seen to do no FLOP has 0 of them.
+
+Weights and roofs are those of Nsight Compute's own roofline sections (SpeedOfLight_Roofline.py and the
+``SpeedOfLight_Hierarchical*RooflineChart.section`` files that travel with it): an FMA counts two, an FP16 instruction
+works on two halves, a packed FP32 instruction on two floats, tensor counters count multiplies and adds already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from kprof.board import GpuSpec, RateType
+from kprof.counters.quantities import Quantities
+
+Level = Literal["dram", "l2", "l1"]
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+RoofChoice = Literal["spec", "counters"]
+"""Where roofs come from first: the board's spec, or the peaks that the report itself holds."""
+
+CLOCK_TOLERANCE: Final = 1.01
+"""An SM clock above the board's maximum by more than this is no clock: on an H200, counters of kernels under 5 us gave
+up to 2.14 GHz of at most 1.98, those of longer ones never more than 1.98."""
+FIRST_PACKED_FP32: Final = (10, 0)
+"""The first compute capability with packed FP32 instructions (FFMA2; CUDA Binary Utilities, Blackwell table)."""
+TENSOR_RATES: Final[Mapping[str, RateType]] = {
+    "fp64": "fp64_tensor",
+    "tf32": "tf32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "fp16_bf16_tf32": "fp16",
+    "fp8": "fp8",
+    "fp4_fp6": "fp8",
+    "fp4_fp6_fp8": "fp8",
+    "fp4": "fp4",
+    "int8": "int8",
+}
+"""The peak of each source type that a tensor counter names. Turing's group of three is FP16, all that it has; mixes
+with FP6 and FP8 run at FP8's rate (PTX ISA, ``tcgen05.mma`` of kind ``f8f6f4``)."""
+
+
+@dataclass(frozen=True)
+class Flop:
+    """FLOP of one launch, or of several together. None: some counter is missing."""
+
+    fp32: float | None
+    fp16: float | None
+    """Outside the tensor cores, less the HFMA2 that the compiler uses to set registers, where those can be told."""
+    fp64: float | None
+    tensor: Mapping[str, float] | None
+    """By source type, those of 0 left out. Integer types are in it, as operations."""
+
+    @property
+    def total(self) -> float | None:
+        """All FLOP, integer operations left out."""
+        if self.fp32 is None or self.fp16 is None or self.fp64 is None or self.tensor is None:
+            return None
+        return (
+            self.fp32 + self.fp16 + self.fp64 + sum(count for name, count in self.tensor.items() if not integer(name))
+        )
+
+    def by_rate(self) -> dict[str, float]:
+        """What is known and not 0, integer operations left out, by the type whose peak it runs against.
+
+        A tensor type that no board states a peak for keeps its own name.
+        """
+        vector = {"fp32": self.fp32, "fp16_vector": self.fp16, "fp64": self.fp64}
+        found = {rate: count for rate, count in vector.items() if count}
+        for name, count in (self.tensor or {}).items():
+            if not integer(name):
+                rate = TENSOR_RATES.get(name, name)
+                found[rate] = found.get(rate, 0.0) + count
+        return found
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One bandwidth (bytes/s) or peak (FLOP/s), and where it comes from."""
+
+    per_second: float
+    source: str
+
+
+def integer(tensor_type: str) -> bool:
+    """Operations on this tensor type are no FLOP."""
+    return tensor_type.startswith("int")
+
+
+def count_flop(quantities: Quantities, compute_capability: str | None) -> Flop:
+    """FLOP of every kind.
+
+    Args:
+        quantities: of a launch, or of several as one.
+        compute_capability: ``9.0`` and the like; None: not known.
+    """
+    q = quantities
+    return Flop(
+        fp32=_fp32(q, compute_capability),
+        fp16=0.0 if sets_registers_by_hfma2(q) else _weighted((q.fp16_add, 2.0), (q.fp16_mul, 2.0), (q.fp16_fma, 4.0)),
+        fp64=_weighted((q.fp64_add, 1.0), (q.fp64_mul, 1.0), (q.fp64_fma, 2.0)),
+        tensor=_tensor(q),
+    )
+
+
+def sets_registers_by_hfma2(quantities: Quantities) -> bool:
+    """All half FMAs are moves of constants, which ptxas makes of HFMA2.MMA; Nsight Compute counts four FLOP for each.
+
+    Half arithmetic comes with FP16 instructions of the FMA pipe: 75 % busy with them in a kernel of nothing else on an
+    H200, exactly 0 in each of 40 kernels of float code that had such moves.
+    """
+    q = quantities
+    return bool(q.fp16_fma) and q.fp16_add == 0.0 and q.fp16_mul == 0.0 and q.fma_fp16_pct == 0.0 and not q.fp16_pct
+
+
+def packed_fp32_possible(compute_capability: str | None) -> bool:
+    """The chip may run packed FP32 instructions.
+
+    Where the chip is not known they are taken not to be there: the ones that have them are few, and ncu collects the
+    packed counters wherever a chip has them. A chip that has them needs the counters: without them its FP32 FLOP are
+    not known.
+    """
+    if compute_capability is None:
+        return False
+    major, _, minor = compute_capability.partition(".")
+    return (int(major), int(minor or 0)) >= FIRST_PACKED_FP32
+
+
+def bytes_at(level: Level, quantities: Quantities) -> float | None:
+    """Bytes moved at a memory level: DRAM reads and writes; L2 lookups of the SMs; L1 lookups."""
+    found: float | None = getattr(quantities, f"{level}_bytes")
+    return found
+
+
+def rate(amount: float | None, quantities: Quantities) -> float | None:
+    """Amount a second, over the duration of the same run; None where there was none."""
+    duration_ns = quantities.duration_ns
+    return None if amount is None or not duration_ns else amount / (duration_ns * 1e-9)
+
+
+def intensity(flop: float | None, moved_bytes: float | None) -> float | None:
+    """FLOP/byte; None where either is not known or nothing moved."""
+    return None if flop is None or not moved_bytes else flop / moved_bytes
+
+
+def maximum_clock_hz(quantities: Quantities, spec: GpuSpec | None) -> float | None:
+    """The board's highest SM clock: as the report has it, else by the spec."""
+    if quantities.max_sm_clock_khz:
+        return quantities.max_sm_clock_khz * 1e3
+    return None if spec is None else spec.max_sm_clock_mhz * 1e6
+
+
+def clock_is_plausible(quantities: Quantities, spec: GpuSpec | None) -> bool:
+    """The SM clock is above 0 and not above the board's maximum, where that is known."""
+    clock, maximum = quantities.sm_clock_hz, maximum_clock_hz(quantities, spec)
+    return clock is None or (clock > 0 and (maximum is None or clock <= maximum * CLOCK_TOLERANCE))
+
+
+def observed_clock_hz(quantities: Quantities, spec: GpuSpec | None) -> float | None:
+    """The SM clock while profiled; None where it was not measured or cannot be true."""
+    return (quantities.sm_clock_hz or None) if clock_is_plausible(quantities, spec) else None
+
+
+def bandwidth_roof(level: Level, quantities: Quantities, spec: GpuSpec | None, choice: RoofChoice) -> Roof | None:
+    """The most bytes/s of a memory level, from the first choice, else from the other."""
+    of_spec = None if spec is None else _spec_bandwidth(level, spec)
+    return _preferred(choice, of_spec, lambda: _counter_bandwidth(level, quantities, spec))
+
+
+def compute_roof(of: str, quantities: Quantities, spec: GpuSpec | None, choice: RoofChoice) -> Roof | None:
+    """The most FLOP/s of a type, dense, from the first choice, else from the other.
+
+    Reports hold a peak of FP32 only: the tensor counters of all instructions state the one with sparsity.
+    """
+    peak = None if spec is None else getattr(spec.peaks, of, None)
+    of_spec = None if peak is None else Roof(peak.flop_per_s, "spec")
+    return _preferred(choice, of_spec, lambda: _counter_peak(of, quantities, spec))
+
+
+def peak_at_clock(of: str, quantities: Quantities, spec: GpuSpec | None, clock_hz: float | None) -> float | None:
+    """The most FLOP/s of a type at an SM clock: SMs x FLOP/clk/SM x clock; None without any of them."""
+    if clock_hz is None:
+        return None
+    peak = None if spec is None else getattr(spec.peaks, of, None)
+    if spec is not None and peak is not None:
+        return float(spec.sm_count * peak.flop_per_clk_per_sm * clock_hz)
+    per_cycle = quantities.fp32_peak_per_cycle if of == "fp32" else None
+    return None if not per_cycle else per_cycle * clock_hz
+
+
+def dominant(work: Mapping[str, float], roofs: Mapping[str, Roof | None]) -> str | None:
+    """The type that takes most time at its peak: the one whose roof the kernel stands under.
+
+    Args:
+        work: FLOP by type, none of them 0.
+        roofs: the peak of each of those types, where there is one.
+
+    Returns:
+        None for no work, and where a type without a peak has more FLOP than the one that would be it.
+    """
+    seconds = {name: count / roof.per_second for name, count in work.items() if (roof := roofs.get(name)) is not None}
+    if not seconds:
+        return None
+    found = max(seconds, key=seconds.__getitem__)
+    hidden = any(count > work[found] for name, count in work.items() if name not in seconds)
+    return None if hidden else found
+
+
+def attainable(peak: float, bandwidth: float, flop: float, moved_bytes: float) -> float:
+    """FLOP/s that roofs allow: min(peak, intensity x bandwidth); the peak where nothing moves (Williams et al., 2009).
+
+    Args:
+        peak: FLOP/s.
+        bandwidth: bytes/s of the level that the bytes are of.
+        flop: of the kernel.
+        moved_bytes: of the kernel.
+    """
+    return min(peak, flop / moved_bytes * bandwidth) if moved_bytes else peak
+
+
+def _weighted(*terms: tuple[float | None, float]) -> float | None:
+    total = 0.0
+    for count, weight in terms:
+        if count is None:
+            return None
+        total += count * weight
+    return total
+
+
+def _fp32(q: Quantities, compute_capability: str | None) -> float | None:
+    plain = _weighted((q.fp32_add, 1.0), (q.fp32_mul, 1.0), (q.fp32_fma, 2.0))
+    packed = _weighted((q.fp32_add2, 2.0), (q.fp32_mul2, 2.0), (q.fp32_fma2, 4.0))
+    none_collected = q.fp32_add2 is None and q.fp32_mul2 is None and q.fp32_fma2 is None
+    if none_collected and not packed_fp32_possible(compute_capability):
+        return plain
+    return None if plain is None or packed is None else plain + packed
+
+
+def _tensor(q: Quantities) -> dict[str, float] | None:
+    if q.tensor_flop:
+        return {name: count for name, count in q.tensor_flop.items() if count}
+    return {} if q.tensor_is_idle else None
+
+
+def _spec_bandwidth(level: Level, spec: GpuSpec) -> Roof | None:
+    if level == "dram":
+        return Roof(spec.memory.bandwidth_bytes_per_s, "spec")
+    if level == "l1":
+        return Roof(spec.sm_count * spec.sm.l1_bytes_per_clk * spec.max_sm_clock_mhz * 1e6, "spec")
+    of_l2 = spec.l2.bandwidth
+    if of_l2 is None:
+        return None
+    return Roof(of_l2.read_gbs * 1e9, "spec" if of_l2.kind == "specified" else f"spec, {of_l2.kind}")
+
+
+def _counter_bandwidth(level: Level, q: Quantities, spec: GpuSpec | None) -> Roof | None:
+    if level != "l1":
+        found = q.dram_peak_bytes_per_s if level == "dram" else q.l2_peak_bytes_per_s
+    else:
+        clock = observed_clock_hz(q, spec)
+        found = None if clock is None or q.l1_peak_bytes_per_cycle is None else q.l1_peak_bytes_per_cycle * clock
+    return Roof(found, "counters") if found else None
+
+
+def _counter_peak(of: str, q: Quantities, spec: GpuSpec | None) -> Roof | None:
+    if of != "fp32" or not q.fp32_peak_per_cycle:
+        return None
+    clock = observed_clock_hz(q, spec)
+    return None if clock is None else Roof(q.fp32_peak_per_cycle * clock, "counters")
+
+
+def _preferred(choice: RoofChoice, of_spec: Roof | None, of_counters: Callable[[], Roof | None]) -> Roof | None:
+    if choice == "spec":
+        return of_spec or of_counters()
+    return of_counters() or of_spec

@@ -1,0 +1,219 @@
+"""Roofline arithmetic: weights of FLOP, roofs, what is attainable; on recorded launches and with parts missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded_ncu import changed, every_launch, h200, probe, quantities_of
+
+from kprof.counters.quantities import Quantities
+from kprof.gpuspec import resolve_gpu
+from kprof.roofline import (
+    TENSOR_RATES,
+    Roof,
+    attainable,
+    bandwidth_roof,
+    compute_roof,
+    count_flop,
+    dominant,
+    intensity,
+    observed_clock_hz,
+    packed_fp32_possible,
+    peak_at_clock,
+    rate,
+)
+
+GEMM = quantities_of("library-kernels", 0)
+NO_FLOP: dict[str, Any] = {
+    f"{kind}_{operation}": 0.0 for kind in ("fp32", "fp16", "fp64") for operation in ("add", "mul", "fma")
+}
+
+
+def counted(compute_capability: str | None = "9.0", **values: Any) -> Any:
+    """The FLOP of a launch that did nothing but what is said."""
+    return count_flop(Quantities(**{**NO_FLOP, "tensor_pct": 0.0, **values}), compute_capability)
+
+
+def test_halves_that_only_set_registers_are_no_flop() -> None:
+    """ptxas moves constants by HFMA2.MMA; half arithmetic shows among the FMA pipe's FP16 instructions."""
+    moves = {"fp16_fma": 640.0, "fp16_add": 0.0, "fp16_mul": 0.0, "fma_fp16_pct": 0.0}
+    assert counted(**moves).fp16 == 0.0
+    assert counted(**{**moves, "fma_fp16_pct": 75.0}).fp16 == 2560.0
+    assert counted(**{**moves, "fp16_add": 1.0}).fp16 == 2562.0
+    assert counted(**{**moves, "fma_fp16_pct": None}).fp16 == 2560.0
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ({"fp32_add": 10.0, "fp32_mul": 20.0, "fp32_fma": 30.0}, 90.0),
+        ({"fp32_fma": 30.0, "fp32_add2": 1.0, "fp32_mul2": 2.0, "fp32_fma2": 3.0}, 78.0),
+        ({"fp16_add": 1.0, "fp16_mul": 2.0, "fp16_fma": 3.0}, 18.0),
+        ({"fp64_add": 1.0, "fp64_mul": 2.0, "fp64_fma": 3.0}, 9.0),
+        ({"tensor_flop": {"bf16": 100.0, "tf32": 0.0, "int8": 1000.0}}, 100.0),
+        ({}, 0.0),
+    ],
+)
+def test_weights(values: dict[str, Any], total: float) -> None:
+    assert counted(**values).total == total
+
+
+@pytest.mark.parametrize("name", sorted(NO_FLOP))
+def test_a_sum_over_a_missing_counter_is_missing(name: str) -> None:
+    flop = counted(**{name: None})
+    assert flop.total is None
+    assert getattr(flop, name.partition("_")[0]) is None
+    assert [part is None for part in (flop.fp32, flop.fp16, flop.fp64)].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("compute_capability", "packed", "fp32"),
+    [
+        ("9.0", {}, 60.0),
+        ("8.9", {}, 60.0),
+        (None, {}, 60.0),
+        ("10.0", {}, None),
+        ("12.0", {}, None),
+        ("10.0", {"fp32_add2": 0.0, "fp32_mul2": 0.0, "fp32_fma2": 5.0}, 80.0),
+        ("10.0", {"fp32_fma2": 5.0}, None),
+        (None, {"fp32_fma2": 5.0}, None),
+    ],
+)
+def test_packed_fp32_is_needed_where_the_chip_has_it(
+    compute_capability: str | None, packed: dict[str, float], fp32: float | None
+) -> None:
+    assert counted(compute_capability, fp32_fma=30.0, **packed).fp32 == fp32
+
+
+def test_which_chips_have_packed_fp32() -> None:
+    found = {one: packed_fp32_possible(one) for one in ("7.0", "8.6", "9.0", "10.0", "10.3", "12.0")}
+    assert [one for one, possible in found.items() if possible] == ["10.0", "10.3", "12.0"]
+
+
+@pytest.mark.parametrize(
+    ("values", "idle"),
+    [
+        ({"tensor_pct": 0.0}, True),
+        ({"tensor_pct": 1.88, "matrix_pct": 0.0, "tensor_fp64_pct": 0.0, "tensor_int_pct": 0.0}, True),
+        ({"tensor_pct": 1.88, "matrix_pct": 0.0, "tensor_fp64_pct": 0.0}, False),
+        ({"tensor_pct": 50.0}, False),
+        ({"tensor_pct": None}, False),
+    ],
+)
+def test_tensor_flop_that_nobody_counted_are_0_only_where_the_pipe_was_idle(values: dict[str, Any], idle: bool) -> None:
+    assert Quantities(**values).tensor_is_idle is idle
+    assert counted(**values).tensor == ({} if idle else None)
+
+
+def test_the_recorded_gemm_and_its_roof() -> None:
+    flop = count_flop(GEMM, "9.0")
+    assert flop.tensor == {"bf16": 1116691496960.0}
+    assert flop.total == pytest.approx(1.1167e12, rel=1e-4)
+    assert flop.by_rate() == {"bf16": 1116691496960.0}
+    assert GEMM.duration_ns is not None
+    assert rate(flop.total, GEMM) == pytest.approx(1116691496960 / 1391296e-9)
+    # At the clock of the run the pipe was as busy as its own counter says.
+    peak = peak_at_clock("bf16", GEMM, h200(), observed_clock_hz(GEMM, h200()))
+    assert peak is not None
+    assert 100 * (rate(flop.total, GEMM) or 0) / peak == pytest.approx(GEMM.tensor_pct, abs=0.05)
+
+
+def test_the_recorded_fma_kernel_counts_what_it_was_written_to_do() -> None:
+    blocks, threads, iterations, chains = 8 * 132, 256, 4096, 8
+    flop = count_flop(probe("fma_fp32"), "9.0")
+    assert flop.fp32 == pytest.approx(2 * blocks * threads * iterations * chains, rel=1e-3)
+    assert flop.tensor == {}
+
+
+def test_the_recorded_mma_kernel_counts_what_it_was_written_to_do() -> None:
+    flop = count_flop(probe("mma_fp16"), "9.0")
+    assert flop.tensor == {"fp16": float(8 * 132 * 8 * 2048 * 4 * (2 * 16 * 8 * 16))}
+
+
+@pytest.mark.parametrize(
+    ("board", "of", "ridge"),
+    [("h100-sxm5-80gb", "fp32", 20.0), ("h100-sxm5-80gb", "bf16", 295.3), ("h200-sxm-141gb", "bf16", 206.1)],
+)
+def test_ridge_points_of_boards(board: str, of: str, ridge: float) -> None:
+    spec = resolve_gpu(board)
+    peak, bandwidth = compute_roof(of, GEMM, spec, "spec"), bandwidth_roof("dram", GEMM, spec, "spec")
+    assert peak is not None
+    assert bandwidth is not None
+    assert peak.per_second / bandwidth.per_second == pytest.approx(ridge, abs=0.05)
+
+
+def test_roofs_of_the_spec() -> None:
+    found = {level: bandwidth_roof(level, GEMM, h200(), "spec") for level in ("dram", "l2", "l1")}  # type: ignore[arg-type]
+    assert found == {
+        "dram": Roof(4800e9, "spec"),
+        "l2": Roof(9900e9, "spec, measured"),
+        "l1": Roof(132 * 128 * 1980e6, "spec"),
+    }
+
+
+def test_roofs_of_the_report() -> None:
+    q = probe("dram_copy")
+    clock = observed_clock_hz(q, None)
+    assert clock is not None
+    assert bandwidth_roof("dram", q, None, "spec") == Roof(4811744324968.64, "counters")
+    assert bandwidth_roof("dram", q, h200(), "counters") == Roof(4811744324968.64, "counters")
+    assert bandwidth_roof("l1", q, None, "spec") == Roof(132 * 128 * clock, "counters")
+    assert compute_roof("fp32", q, None, "spec") == Roof(132 * 256 * clock, "counters")
+    # A report states no dense tensor peak: with a spec that one serves, without one there is none.
+    assert compute_roof("bf16", q, h200(), "counters") == Roof(989.4e12, "spec")
+    assert compute_roof("bf16", q, None, "counters") is None
+
+
+def test_a_clock_above_the_boards_is_none() -> None:
+    q = changed(GEMM, sm_clock_hz=2.14e9)
+    assert observed_clock_hz(q, h200()) is None
+    assert observed_clock_hz(changed(q, max_sm_clock_khz=None), h200()) is None
+    assert observed_clock_hz(changed(q, max_sm_clock_khz=None), None) == 2.14e9
+    assert observed_clock_hz(changed(GEMM, sm_clock_hz=1.99e9), h200()) == 1.99e9
+
+
+def test_the_dominant_type_takes_most_time_at_its_peak() -> None:
+    roofs = {"fp32": Roof(67e12, "spec"), "bf16": Roof(989e12, "spec"), "fp8": None}
+    assert dominant({"bf16": 9.0, "fp32": 1.0}, roofs) == "fp32"
+    assert dominant({"bf16": 20.0, "fp32": 1.0}, roofs) == "bf16"
+    assert dominant({"fp32": 5.0, "fp8": 1.0}, roofs) == "fp32"
+    assert dominant({"fp32": 5.0, "fp8": 6.0}, roofs) is None
+    assert dominant({"fp8": 6.0}, roofs) is None
+    assert dominant({}, roofs) is None
+
+
+def test_intensity_and_rate_without_bytes_or_time() -> None:
+    assert intensity(10.0, 0.0) is None
+    assert intensity(None, 4.0) is None
+    assert intensity(0.0, 4.0) == 0.0
+    assert rate(5.0, Quantities(duration_ns=0.0)) is None
+    assert rate(5.0, Quantities()) is None
+    assert rate(5.0, Quantities(duration_ns=2.0)) == pytest.approx(2.5e9)
+
+
+@given(*[st.floats(1.0, 1e15)] * 4)
+def test_attainable_is_under_both_roofs_and_on_one(peak: float, bandwidth: float, flop: float, moved: float) -> None:
+    limit = attainable(peak, bandwidth, flop, moved)
+    assert limit <= peak
+    assert limit <= flop / moved * bandwidth
+    assert limit in (peak, flop / moved * bandwidth)
+    assert attainable(peak, bandwidth, flop, 0.0) == peak
+
+
+@pytest.mark.parametrize(("report", "launch_id"), every_launch())
+def test_no_recorded_launch_passes_its_roofs(report: str, launch_id: int) -> None:
+    q = quantities_of(report, launch_id)
+    flop = count_flop(q, "9.0")
+    assert flop.total is not None
+    for of, count in flop.by_rate().items():
+        peak = peak_at_clock(of, q, h200(), 1980e6)
+        assert peak is not None
+        assert 0 < (rate(count, q) or 0) < peak
+
+
+def test_every_tensor_type_has_a_peak_that_boards_know() -> None:
+    peaks = resolve_gpu("b200-180gb").peaks
+    assert all(hasattr(peaks, of) for of in TENSOR_RATES.values())
