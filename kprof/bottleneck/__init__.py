@@ -1,0 +1,1 @@
+"""What holds a kernel back: a verdict from counters, with the numbers behind it."""
