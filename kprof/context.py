@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
+import msgspec
+
 from kprof.evidence import ClockReading, Environment, Reason, Record, Workload
 from kprof.gpuspec import GpuSpec, load_all_specs, match_spec
 from kprof.metrics import metric
@@ -28,23 +30,27 @@ class InputInfo(Record, frozen=True, kw_only=True):
 class WorkloadInfo(Record, frozen=True, kw_only=True):
     """What was measured."""
 
-    kernel_file: Annotated[str, metric("text", "The kernel's file", source=_FILES)]
-    kernel_sha256: Annotated[str, metric("text", "SHA-256 of its content", source=_FILES)]
-    ref_file: Annotated[str | None, metric("text", "The reference's file; null: none was given", source=_FILES)]
-    ref_sha256: Annotated[str | None, metric("text", "SHA-256 of its content", source=_FILES)]
-    entry: Annotated[str, metric("text", "The class that was measured", source=_FILES)]
+    kernel_file: Annotated[str | None, metric("text", "The kernel's file; null: imported", source=_FILES)] = None
+    kernel_sha256: Annotated[str | None, metric("text", "SHA-256 of its content", source=_FILES)] = None
+    ref_file: Annotated[str | None, metric("text", "The reference's file; null: none was given", source=_FILES)] = None
+    ref_sha256: Annotated[str | None, metric("text", "SHA-256 of its content", source=_FILES)] = None
+    entry: Annotated[str | None, metric("text", "The class that was measured; null: imported", source=_FILES)] = None
     kind: Annotated[
         Literal["cuda", "cpp", "triton", "pytorch"] | None,
         metric("text", "What the kernel is written in; null: it did not load", source=_LOADED),
-    ]
-    seed: Annotated[int, metric("index", "Seed of parameters and inputs", source=_FILES)]
+    ] = None
+    seed: Annotated[int | None, metric("index", "Seed of parameters and inputs; null: imported", source=_FILES)] = None
     overrides: Annotated[
         dict[str, int | float | bool | str],
         metric("text", "Module constants of the reference that were set; NaN and infinity as text", source=_FILES),
-    ]
-    ref_mode: Annotated[Literal["eager", "compile"], metric("text", "How the reference was run", source=_FILES)]
-    inputs: Annotated[tuple[InputInfo, ...], metric("record", "The tensors among the timed inputs", source=_LOADED)]
-    warnings: Annotated[tuple[Reason, ...], metric("record", "What to know about the workload", source=_LOADED)]
+    ] = msgspec.field(default_factory=dict)
+    ref_mode: Annotated[
+        Literal["eager", "compile"] | None, metric("text", "How the reference was run; null: imported", source=_FILES)
+    ] = None
+    inputs: Annotated[
+        tuple[InputInfo, ...], metric("record", "The tensors among the timed inputs", source=_LOADED)
+    ] = ()
+    warnings: Annotated[tuple[Reason, ...], metric("record", "What to know about the workload", source=_LOADED)] = ()
 
 
 class ClockInfo(Record, frozen=True, kw_only=True):
@@ -88,8 +94,10 @@ class EnvironmentInfo(Record, frozen=True, kw_only=True):
     command: Annotated[tuple[str, ...], metric("text", "The command line", source="the command line")]
 
 
-def workload_info(workload: Workload) -> WorkloadInfo:
-    """The workload as a report tells it."""
+def workload_info(workload: Workload | None) -> WorkloadInfo:
+    """The workload as a report tells it; None: an imported report, which does not say."""
+    if workload is None:
+        return WorkloadInfo()
     return WorkloadInfo(
         kernel_file=workload.kernel_file,
         kernel_sha256=workload.kernel_sha256,
@@ -108,31 +116,31 @@ def workload_info(workload: Workload) -> WorkloadInfo:
     )
 
 
-def environment_info(environment: Environment) -> EnvironmentInfo:
-    """The environment as a report tells it."""
+def environment_info(environment: Environment, gpu: GpuSpec | None = None) -> EnvironmentInfo:
+    """The environment as a report tells it; ``gpu``: the board that the user named."""
     same = {
         name: getattr(environment, name)
         for name in EnvironmentInfo.__struct_fields__
         if name not in ("clocks_before", "clocks_after", "spec", "spec_reason")
     }
-    spec, spec_reason = _board(environment)
+    spec, spec_reason = board_of(environment, gpu)
     return EnvironmentInfo(
         **same,
         clocks_before=_clock_info(environment.clocks_before),
         clocks_after=_clock_info(environment.clocks_after),
-        spec=spec,
+        spec=spec.name if spec is not None else None,
         spec_reason=spec_reason,
     )
 
 
-def _board(environment: Environment) -> tuple[str | None, Reason | None]:
-    """Name of the device's spec, or why there is none."""
+def board_of(environment: Environment, gpu: GpuSpec | None) -> tuple[GpuSpec | None, Reason | None]:
+    """The device's spec, or why there is none."""
+    if gpu is not None:
+        return gpu, None
     if not environment.device.startswith("cuda"):
         return None, Reason(code="no_cuda_device", message="specs are of GPU boards, and the run was on none")
     found = match_spec(environment.device_name, environment.memory_bytes, environment.sm_count, load_all_specs())
-    if isinstance(found, GpuSpec):
-        return found.name, None
-    return None, Reason(code=found.code, message=found.message, hint="kprof specs lists the boards there are.")
+    return (found, None) if isinstance(found, GpuSpec) else (None, found.reason)
 
 
 def _clock_info(reading: ClockReading | None) -> ClockInfo | None:

@@ -54,3 +54,13 @@ def run_kprof(*arguments: str | Path, cwd: Path, cache: Path, **environment: str
     )
     assert "Traceback" not in done.stderr
     return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+def run_analyze(kernel: str | Path, ref: str | Path, *arguments: str, folder: Path, cache: Path) -> Run:
+    """``kprof analyze`` of two files, or of two sources, which are written to ``folder`` first."""
+    paths = []
+    for name, source in (("kernel.py", kernel), ("ref.py", ref)):
+        if isinstance(source, str):
+            (folder / name).write_text(source)
+        paths.append(source if isinstance(source, Path) else folder / name)
+    return run_kprof("analyze", paths[0], "--ref", paths[1], *arguments, cwd=folder, cache=cache)

@@ -1,25 +1,22 @@
 """``python -m kprof.worker PIPE FOLDER``: do what FOLDER's request says, answer in FOLDER's file of updates.
 
-PIPE is the descriptor whose end of file says that the command is gone.
+PIPE is the descriptor whose end of file says that the command is gone; ``-`` where a tool (ncu) starts the worker and
+its group is watched already. Under ncu ``KPROF_UNDER_NCU=1`` is set, for code that must start no profiler there.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import os
 import resource
 import signal
 import sys
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import NoReturn
 
-from kprof.worker.processes import end_strays
+from kprof.worker.processes import PID_FILE, adopt_orphans, end_strays
 from kprof.worker.watcher import start_watcher, stop_watcher
-
-# An option of prctl(2), from <linux/prctl.h>.
-_PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 def _require_current_folder(instead: Path) -> None:
@@ -43,21 +40,19 @@ def _leave_current_folder() -> None:
 
 
 def _contain() -> None:
-    """No core files; a crash or a hang shows its stack.
-
-    Orphans fall to this process, wherever they have put themselves, so that they can be found and ended with it.
-    """
+    """No core files; a crash or a hang shows its stack; orphans are ended with this process."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
 
 
 def main() -> NoReturn:
     """Run the request and leave at once: threads and handlers of user code do not keep the process."""
-    watcher = start_watcher(int(sys.argv[1]))
-    folder = Path(sys.argv[2])
+    pipe, folder = sys.argv[1], Path(sys.argv[2])
+    watcher = None if pipe == "-" else start_watcher(int(pipe))
+    if pipe == "-":
+        (folder / PID_FILE).write_text(str(os.getpid()))
     _require_current_folder(folder)
     _leave_current_folder()
     _contain()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kprof.evidence import ClockReading, Fault
+from kprof.evidence import ClockReading, Fault, Side
 from kprof.worker.protocol import EVIDENCE, Update, decode_update
 
 _MOST_BYTES: Final = 1_000_000
@@ -34,6 +34,17 @@ class Outcome:
     corruption: Fault | None = None
     """What it answered cannot be trusted to be all: told of a lost worker only."""
     output_tail: str = ""
+    status: int | None = None
+    """What the process that the command started ended with; negative for a signal."""
+    expired_after_s: float | None = None
+    """Its time was up: the limit that it came to."""
+    side: Side | None = None
+    """Whose code ran last."""
+
+    @property
+    def finished(self) -> bool:
+        """The worker said that it was done."""
+        return self.last.finished == "worker"
 
     def add(self, update: Update) -> None:
         """Fold in one update: of evidence only the newest is kept."""

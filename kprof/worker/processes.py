@@ -7,15 +7,21 @@ their parents: the worker is the one to whom its orphans fall (a subreaper), so 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
 TERM_GRACE_S: Final = 2.0
 REAP_S: Final = 5.0
+PID_FILE: Final = "pid"
+"""In the private folder: the worker's process id, where it is not the process that the command started."""
+# An option of prctl(2), from <linux/prctl.h>. It stays when the process becomes another program.
+_PR_SET_CHILD_SUBREAPER: Final = 36
 _STRAY_ROUNDS: Final = 5
 _ROUND_S: Final = 0.01
 
@@ -42,6 +48,14 @@ def process_stat(pid: int) -> ProcessStat | None:
     return ProcessStat(fields[0] in (b"Z", b"X"), int(fields[1]), int(fields[2]), int(fields[19]))
 
 
+def worker_pid(folder: Path) -> int | None:
+    """The worker's process id, where it wrote one into its private folder."""
+    try:
+        return int((folder / PID_FILE).read_text())
+    except (OSError, ValueError):
+        return None
+
+
 def descendants(root: int) -> dict[int, ProcessStat]:
     """All processes below ``root`` that still run; empty on systems without /proc."""
     try:
@@ -60,6 +74,12 @@ def descendants(root: int) -> dict[int, ProcessStat]:
                 found[child] = stats[child]
                 waiting.append(child)
     return {pid: stat for pid, stat in found.items() if not stat.ended}
+
+
+def adopt_orphans() -> None:
+    """Orphans below this process fall to it, wherever they have put themselves: so they can be found and ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_strays(leader: int) -> None:

@@ -54,6 +54,10 @@ class Request(Record, frozen=True, kw_only=True):
     """Wait, once everything is imported and before any device is touched, for the command to let it go on."""
     headline_only: bool = False
     """Time only what the headline needs: a repeat in a fresh process."""
+    profiled_sides: tuple[Side, ...] = ("kernel", "ref")
+    """Whose calls ncu profiles, in the stage ``counters``."""
+    sampled_sides: tuple[Side, ...] = ()
+    """Whose calls are repeated there for more samples of warp states."""
     cache_dir: str
     command: tuple[str, ...] = ()
 

@@ -19,6 +19,7 @@ from kprof.collectors.environment import collect_environment, read_clocks, resol
 from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
 from kprof.collectors.precision.collect import collect_precision
+from kprof.collectors.profiled_call import profile_calls
 from kprof.collectors.timing.collect import collect_timing
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import BuildEvidence, Side, Stage
@@ -79,7 +80,9 @@ class Session:
             "precision": self._precision,
             "timing": self._timing,
             "memory": self._memory,
+            "floor": self._floor,
             "launches": self._launches,
+            "counters": self._counters,
         }
         for stage in self.request.stages:
             if stage not in runs:
@@ -132,9 +135,25 @@ class Session:
         for evidence in collect_memory(self._timed(workload), seed=self.request.workload.seed, enter=self._enter_side):
             self.answers.send(Update(memory=evidence))
 
+    def _floor(self, workload: LoadedWorkload) -> None:
+        from kprof.collectors.floor.collect import collect_floor
+
+        evidence = collect_floor(workload, seed=self.request.workload.seed, enter=self._enter_side)
+        self.answers.send(Update(floor=evidence))
+
     def _launches(self, workload: LoadedWorkload) -> None:
         evidence = collect_launches(self._timed(workload), seed=self.request.workload.seed, enter=self._enter_side)
         self.answers.send(Update(launches=evidence))
+
+    def _counters(self, workload: LoadedWorkload) -> None:
+        """The calls that ncu, which started this process, profiles: it reports itself what it measured."""
+        profile_calls(
+            self._timed(workload),
+            seed=self.request.workload.seed,
+            enter=self._enter_side,
+            sides=self.request.profiled_sides,
+            sampled=self.request.sampled_sides,
+        )
 
     def _timed(self, workload: LoadedWorkload) -> LoadedWorkload:
         """The workload whose reference runs as asked: compiled once, before anything is measured."""

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from kprof.evidence import Fault, Side, Stage
 from kprof.worker.endings import build_timeout_fault, corruption_fault, exit_fault, timeout_fault
 from kprof.worker.outcome import Outcome, UpdateReader
 from kprof.worker.private import no_temporary_folder, private_folder
-from kprof.worker.processes import end_group
+from kprof.worker.processes import descendants, end_group, worker_pid
 from kprof.worker.protocol import (
     GO_FILE,
     REQUEST_FILE,
@@ -39,6 +39,8 @@ from kprof.worker.tail import Tail
 POLL_S: Final = 0.02
 SLOWEST_POLL_S: Final = 0.1
 STACK_DUMP_S: Final = 0.3
+_LAUNCHER: Final = (sys.executable, "-m", "kprof.worker.launcher")
+_TOOL_TEMPORARY: Final = "tmp"
 _LAST_STEPS: Final = 100
 """Steps in which what a worker left unread is read, once it was ended."""
 
@@ -86,6 +88,16 @@ class _Clock:
         return time.monotonic() - self.since > self.limit_s
 
 
+@dataclass(frozen=True)
+class Tool:
+    """A program that starts the worker and watches it from outside."""
+
+    command: Callable[[Path], tuple[str, ...]]
+    """Its command line up to the worker's, from the private folder, which is gone once the worker is closed."""
+    environment: Mapping[str, str]
+    """Variables beside the worker's; ``TMPDIR`` is always a folder in the private one."""
+
+
 class Worker:
     """One worker process, from its start to its end; use it as a context manager.
 
@@ -93,37 +105,56 @@ class Worker:
         request: what it is to do. Where it is ``held`` the worker imports what it needs and waits for `follow`.
         program: what to start. Its last arguments are the read end of a pipe that ends with this process, and the
             private folder.
+        tool: starts the program in its turn. The program then gets ``-`` for the pipe, which is watched for both.
 
     Raises:
         CannotMeasureError: there is no room for its private folder.
     """
 
-    def __init__(self, request: Request, program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker")) -> None:
+    def __init__(
+        self,
+        request: Request,
+        program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker"),
+        tool: Tool | None = None,
+    ) -> None:
         self._closed = False
         self._private = private_folder()
-        self._folder = Path(self._private.name)
+        self.folder = Path(self._private.name)
+        """The private folder."""
+        environment = _worker_environment(Path(request.cache_dir))
         try:
-            (self._folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
-            (self._folder / UPDATES_FILE).touch()
+            (self.folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
+            (self.folder / UPDATES_FILE).touch()
+            if tool is not None:
+                (self.folder / _TOOL_TEMPORARY).mkdir()
+                environment |= {**tool.environment, "TMPDIR": str(self.folder / _TOOL_TEMPORARY)}
         except OSError as error:
             self._private.cleanup()
             raise no_temporary_folder(error) from error
+        self.command: tuple[str, ...] = program
+        """What is run, the pipe's number left out: the worker, with a tool before it where there is one."""
+        if tool is not None:
+            self.command = (*tool.command(self.folder), *program, "-", str(self.folder))
+        self._process = self._start(tool is not None, environment)
+        assert self._process.stdout is not None
+        self._tail = Tail(self._process.stdout)
+
+    def _start(self, by_tool: bool, environment: dict[str, str]) -> subprocess.Popen[bytes]:
         # Nobody but this process ever holds the write end (it is not inheritable): its end of file is our end.
         watched, self._life = os.pipe()
+        direct = (*self.command, str(watched), str(self.folder))
         try:
-            self._process = subprocess.Popen(
-                [*program, str(watched), str(self._folder)],
+            return subprocess.Popen(
+                (*_LAUNCHER, str(watched), *self.command) if by_tool else direct,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=_worker_environment(Path(request.cache_dir)),
+                env=environment,
                 start_new_session=True,
                 pass_fds=(watched,),
             )
         finally:
             os.close(watched)
-        assert self._process.stdout is not None
-        self._tail = Tail(self._process.stdout)
 
     def __enter__(self) -> Worker:
         return self
@@ -141,8 +172,8 @@ class Worker:
         Returns:
             All that it answered, with the fault that ended the worker where one did.
         """
-        (self._folder / GO_FILE).touch()
-        return _follow(self._process, self._folder, limits, on_update, self._tail)
+        (self.folder / GO_FILE).touch()
+        return _follow(self._process, self.folder, limits, on_update, self._tail)
 
     def close(self) -> None:
         """End its whole process group and remove its private folder; a second call does nothing."""
@@ -186,16 +217,18 @@ def _follow(
     with UpdateReader(folder / UPDATES_FILE) as reader:
         expired = _watch(process, reader, outcome, clock, on_update)
         if expired:
-            _ask_for_stacks(process)
+            _ask_for_stacks(process, folder)
             end_group(process)
             _read_last(reader, outcome)
     tail.close()
     outcome.output_tail = tail.text()
-    side = decode_side(folder / SIDE_FILE)
+    side = outcome.side = decode_side(folder / SIDE_FILE)
+    outcome.status = process.returncode
     if expired:
         outcome.lost = True
+        outcome.expired_after_s = limits.build_s if clock.building else limits.stage_s
         outcome.fault = _expiry_fault(clock, side, outcome.output_tail)
-    elif process.returncode != 0 or outcome.last.finished != "worker":
+    elif process.returncode != 0 or not outcome.finished:
         outcome.lost = True
         if outcome.last.fault is None:
             outcome.fault = exit_fault(process.returncode, clock.doing, side, outcome.output_tail)
@@ -247,10 +280,14 @@ def _advance(clock: _Clock, update: Update) -> None:
         clock.build(update.building)
 
 
-def _ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
+def _ask_for_stacks(process: subprocess.Popen[bytes], folder: Path) -> None:
     """Let the worker print where each of its threads stands; it can even while compiled code never returns."""
+    told = worker_pid(folder)
     with contextlib.suppress(ProcessLookupError):
-        process.send_signal(STACKS_SIGNAL)
+        if told is not None and told in descendants(process.pid):
+            os.kill(told, STACKS_SIGNAL)
+        else:
+            process.send_signal(STACKS_SIGNAL)
         time.sleep(STACK_DUMP_S)
 
 
