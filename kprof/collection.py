@@ -16,13 +16,18 @@ import msgspec
 from kprof import __version__
 from kprof.cache import cache_dir
 from kprof.capture import Capture
+from kprof.counter_collection.collect import collect_counters
+from kprof.counter_collection.options import CounterOptions
+from kprof.counter_evidence import COUNTER_BLOCKS
 from kprof.errors import InputFileError
 from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
 from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits, Worker
 
-MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory")
+MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory", "floor")
+FLOOR_BLOCKS: Final = frozenset({"sol", "waterfall"})
+"""Blocks that need the task's floor."""
 _MOST_LOSSES: Final = 2
 _SPARE_PROCESSORS: Final = 4
 
@@ -45,6 +50,8 @@ class Plan:
     allow_nonfinite: bool = False
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = ()
+    counter_options: CounterOptions = field(default_factory=CounterOptions)
+    """How ncu is run."""
 
 
 def collect(plan: Plan, on_update: Callable[[Update], None]) -> Capture:
@@ -75,13 +82,16 @@ class _Collection:
     def run(self) -> Capture:
         try:
             self._run_main()
+            device = self.evidence["environment"].device
             if self.gave_up is not None and "launches" in self.plan.blocks:
                 self.faults.append(_not_attempted("launches", self.gave_up))
-            elif self._goes_on() and self._needs_launches(self.evidence["environment"].device):
+            elif self._goes_on() and self._needs_launches(device):
                 self._run_launches()
         finally:
             if self.held is not None:
                 self.held.close()
+        if self._loaded() and device.startswith("cuda") and not set(COUNTER_BLOCKS).isdisjoint(self.plan.blocks):
+            self._run_counters()
         if self._goes_on() and "timing" in self.plan.blocks:
             self._run_repeats()
         return Capture(
@@ -100,6 +110,24 @@ class _Collection:
         self.held = self.held or Worker(self._request(("launches",)))
         self._keep(self.held.follow(self.plan.limits, self.on_update))
 
+    def _run_counters(self) -> None:
+        """Hardware counters. What goes wrong there is told and costs their blocks alone."""
+        if self.gave_up is not None:
+            self.faults.append(_not_attempted("counters", self.gave_up))
+            return
+        collected = collect_counters(
+            self._request(("counters",), describe=False),
+            self.plan.counter_options,
+            self.plan.limits,
+            self.on_update,
+            environment=self.evidence["environment"],
+            launches=self.evidence.get("launches"),
+        )
+        self.evidence["counters"] = collected.evidence
+        self.faults.extend(collected.faults)
+        environment = msgspec.structs.replace(self.evidence["environment"], ncu=collected.ncu_version)
+        self.evidence["environment"] = environment
+
     def _on_main_update(self, update: Update) -> None:
         """Start the launches process while the main one checks precision, and hold it: its imports take seconds.
 
@@ -111,10 +139,11 @@ class _Collection:
             self.held = self.held or Worker(self._request(("launches",), held=True, describe=False))
 
     def _run_main(self) -> None:
-        """Build, precision, timing and memory in one worker; a lost one is replaced for what comes after its fault."""
-        stages = tuple(stage for stage in MAIN_STAGES if stage in self.plan.blocks)
+        """The main stages in one worker; a lost one is replaced for what comes after its fault."""
+        asked = {*self.plan.blocks, *(("floor",) if FLOOR_BLOCKS.intersection(self.plan.blocks) else ())}
         if self.plan.ref_file is None:
-            stages = tuple(stage for stage in stages if stage != "precision")
+            asked -= {"precision"}
+        stages = tuple(stage for stage in MAIN_STAGES if stage in asked)
         for losses in range(1, _MOST_LOSSES + 1):
             with Worker(self._request(stages)) as worker:
                 outcome = worker.follow(self.plan.limits, self._on_main_update)
@@ -148,7 +177,7 @@ class _Collection:
         if timing is not None:
             self.evidence["timing"] = msgspec.structs.replace(timing, repeats=tuple(repeats))
 
-    def _request(self, stages: tuple[Stage, ...], **more: bool) -> Request:
+    def _request(self, stages: tuple[Stage, ...], **more: Any) -> Request:
         # A replacement finds compiled what the first worker compiled: the first one's answer holds.
         more.setdefault("describe", "build" not in self.evidence)
         return Request(
