@@ -12,6 +12,7 @@ import torch
 
 from kprof.collectors.build_key import compiler_version
 from kprof.collectors.clocks import ClockMonitor, board_uuid
+from kprof.collectors.tf32 import convolution_may_use_tf32, matmul_may_use_tf32
 from kprof.evidence import ClockReading, Environment
 
 
@@ -66,8 +67,8 @@ def collect_environment(device: torch.device, command: tuple[str, ...]) -> Envir
         memory_bytes=properties.total_memory,
         driver=monitor.driver,
         cuda=torch.version.cuda,
-        tf32_matmul=torch.backends.cuda.matmul.allow_tf32,
-        tf32_cudnn=torch.backends.cudnn.allow_tf32,
+        tf32_matmul=matmul_may_use_tf32(),
+        tf32_cudnn=convolution_may_use_tf32(),
         clocks_before=monitor.read(),
         clocks_reason=monitor.reason,
         **shared,  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import torch
 
+from kprof.collectors.tf32 import Tf32Settings, convolution_may_use_tf32, matmul_may_use_tf32
 from kprof.evidence import Reason, Side
 
 
@@ -27,14 +28,6 @@ _SETTINGS: Final[dict[str, tuple[Any, Any]]] = {
     "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "default device": (_default_device, _set_default_device),
     "CPU threads": (torch.get_num_threads, torch.set_num_threads),
-    "TF32 in matmul": (
-        lambda: torch.backends.cuda.matmul.allow_tf32,
-        lambda on: setattr(torch.backends.cuda.matmul, "allow_tf32", on),
-    ),
-    "TF32 in cuDNN": (
-        lambda: torch.backends.cudnn.allow_tf32,
-        lambda on: setattr(torch.backends.cudnn, "allow_tf32", on),
-    ),
     "cuDNN benchmark": (
         lambda: torch.backends.cudnn.benchmark,
         lambda on: setattr(torch.backends.cudnn, "benchmark", on),
@@ -42,11 +35,16 @@ _SETTINGS: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
+_TF32: Final = {"TF32 in matmul": matmul_may_use_tf32, "TF32 in cuDNN": convolution_may_use_tf32}
+
+
 class Settings:
     """The settings of now, to come back to."""
 
     def __init__(self) -> None:
         self._kept = {name: read() for name, (read, _) in _SETTINGS.items()}
+        self._kept_tf32 = {name: read() for name, read in _TF32.items()}
+        self._tf32 = Tf32Settings()
 
     def restore(self, side: Side) -> tuple[Reason, ...]:
         """Set back what differs; says what ``side``'s file had changed."""
@@ -56,6 +54,10 @@ class Settings:
             if found != self._kept[name]:
                 changed.append(f"{name}: {found}")
                 write(self._kept[name])
+        tf32 = [f"{name}: {read()}" for name, read in _TF32.items() if read() != self._kept_tf32[name]]
+        if tf32:
+            self._tf32.restore()
+            changed += tf32
         if not changed:
             return ()
         return (
