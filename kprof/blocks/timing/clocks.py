@@ -31,8 +31,9 @@ class ClockState(Record, frozen=True, kw_only=True):
         """What to say where the board was in its power cap."""
         if not self.power_capped:
             return None
-        drawn = f" at {self.power_w:.0f} W" if self.power_w is not None else ""
-        limit = f" of {self.power_limit_w:.0f} W" if self.power_limit_w is not None else ""
+        # The driver averages power over far longer than a kernel runs: the reading may lie well under the cap.
+        drawn = f", highest reading {self.power_w:.0f} W" if self.power_w is not None else ""
+        limit = f", limit {self.power_limit_w:.0f} W" if self.power_limit_w is not None else ""
         clock = f", SM clock {self.sm_clock_mhz:.0f} MHz" if self.sm_clock_mhz is not None else ""
         return Reason(
             code="power_capped",

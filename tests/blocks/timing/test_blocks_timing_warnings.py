@@ -44,7 +44,7 @@ def test_power_cap_is_told_with_clock_power_and_cycles() -> None:
     assert block.kernel_us is not None
     assert block.kernel_cycles == pytest.approx(block.kernel_us * 1755)
     assert codes(block) == ["power_capped"]
-    assert "at 694 W of 700 W, SM clock 1755 MHz" in block.warnings[0].message
+    assert "highest reading 694 W, limit 700 W, SM clock 1755 MHz" in block.warnings[0].message
 
 
 @pytest.mark.parametrize(
