@@ -22,6 +22,7 @@ from kprof.evidence import (
     Record,
     Side,
     Stage,
+    TensorInfo,
     TimingEvidence,
     Workload,
 )
@@ -41,7 +42,8 @@ class Capture(Record, frozen=True, kw_only=True):
     """UTC, ISO 8601 with a Z."""
     requested: tuple[str, ...]
     """Blocks asked for."""
-    workload: Workload
+    workload: Workload | None
+    """None: imported from a report of ncu's, which does not say."""
     environment: Environment
     faults: tuple[Fault, ...] = ()
     build: BuildEvidence | None = None
@@ -51,6 +53,21 @@ class Capture(Record, frozen=True, kw_only=True):
     floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
     counters: CountersEvidence | None = None
+
+    @property
+    def is_imported(self) -> bool:
+        """Made from a report of ncu's, not from a run of kprof's."""
+        return self.workload is None
+
+    @property
+    def has_reference(self) -> bool:
+        """A reference was given."""
+        return self.workload is not None and self.workload.ref_file is not None
+
+    @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        """The tensors among the timed inputs."""
+        return self.workload.inputs if self.workload is not None else ()
 
     def fault(self, stage: Stage, side: Side | None = None) -> Fault | None:
         """The first fault of ``stage``, of one side where one is named."""

@@ -7,27 +7,29 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from kprof import __version__
-from kprof.blocks.base import make_finite, null_paths, on_cuda
+from kprof.blocks.base import make_finite
+from kprof.blocks.bottleneck import BottleneckBlock
 from kprof.blocks.build import BuildBlock, build_block
-from kprof.blocks.counters import (
-    BottleneckBlock,
-    CachesBlock,
-    IntegrityBlock,
-    OccupancyBlock,
-    RooflineBlock,
-    SolBlock,
-    StallsBlock,
-    WaterfallBlock,
-)
+from kprof.blocks.caches import CachesBlock
+from kprof.blocks.counter_analysis import CounterAnalysis
+from kprof.blocks.counter_blocks import counter_blocks
+from kprof.blocks.counters_info import CountersInfo, counters_info
+from kprof.blocks.integrity import IntegrityBlock, integrity_block
+from kprof.blocks.kernels import KernelLaunch, Roof, kernel_launches
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.blocks.memory import MemoryBlock, memory_block
+from kprof.blocks.occupancy import OccupancyBlock
 from kprof.blocks.precision import PrecisionBlock, precision_block
+from kprof.blocks.roofline import RooflineBlock
+from kprof.blocks.sol import SolBlock
+from kprof.blocks.stalls import StallsBlock
+from kprof.blocks.task import Task
 from kprof.blocks.timing.block import TimingBlock, timing_block
-from kprof.blocks.unmeasured import counters_reason, unmeasured_block
+from kprof.blocks.waterfall import WaterfallBlock
+from kprof.board import GpuSpec
 from kprof.capture import Capture
-from kprof.context import EnvironmentInfo, WorkloadInfo, environment_info, workload_info
-from kprof.evidence import Fault, Record, Side
-from kprof.kernelnames import base_name
+from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_info, workload_info
+from kprof.evidence import Fault, Record
 from kprof.metrics import metric
 
 SCHEMA_VERSION: Final = 1
@@ -36,8 +38,9 @@ Source = Literal["measured", "replayed", "imported"]
 
 _SELF: Final = "kprof"
 _PROFILER: Final = "torch.profiler, device events of one call"
-_SIDES: Final[tuple[Side, ...]] = ("kernel", "ref")
 _OPTIONAL_STAGES: Final = ("memory", "launches")
+_COSTS_ITS_BLOCKS_ALONE: Final = ("floor", "counters")
+"""Stages whose faults never change the exit code: the answer was measured before them."""
 _USAGE_CODES: Final = ("unknown_override", "override_type")
 
 
@@ -62,28 +65,6 @@ class Blocks(Record, frozen=True, kw_only=True):
 BLOCK_NAMES: Final[tuple[str, ...]] = Blocks.__struct_fields__
 
 
-class KernelLaunch(Record, frozen=True, kw_only=True):
-    """One launch of a kernel. The sub-objects are the blocks of the same name, for this launch alone."""
-
-    id: Annotated[int, metric("index", "Position in launch order, the kernel's side first", source=_PROFILER)]
-    name: Annotated[
-        str, metric("text", "No return type, namespace, template arguments or parameters", source=_PROFILER)
-    ]
-    full_name: Annotated[str, metric("text", "As the profiler gave it", source=_PROFILER)]
-    side: Annotated[Side | None, metric("text", "Whose call launched it", source=_PROFILER)]
-    grid: Annotated[tuple[int, int, int] | None, metric("count", "Blocks, x y z", source=_PROFILER)]
-    block: Annotated[tuple[int, int, int] | None, metric("count", "Threads of a block, x y z", source=_PROFILER)]
-    duration_us: Annotated[float | None, metric("us", "Time on the device", better="lower", source="duration_source")]
-    duration_source: Annotated[str, metric("text", "What measured the duration", source=_SELF)]
-    sol: Annotated[SolBlock | None, metric("record", "Speed of light", source=_SELF)] = None
-    roofline: Annotated[RooflineBlock | None, metric("record", "Roofline", source=_SELF)] = None
-    occupancy: Annotated[OccupancyBlock | None, metric("record", "Occupancy", source=_SELF)] = None
-    caches: Annotated[CachesBlock | None, metric("record", "Caches", source=_SELF)] = None
-    stalls: Annotated[StallsBlock | None, metric("record", "Stalls", source=_SELF)] = None
-    bottleneck: Annotated[BottleneckBlock | None, metric("record", "Bottleneck", source=_SELF)] = None
-    reasons: Annotated[dict[str, str], metric("text", "Code of the reason for every null", source=_SELF)]
-
-
 class Report(Record, frozen=True, kw_only=True):
     """One analysis of one kernel. Null means not measured; ``reasons`` beside it says why. Numbers are not rounded."""
 
@@ -93,6 +74,9 @@ class Report(Record, frozen=True, kw_only=True):
     source: Annotated[Source, metric("text", "Measured now, or made again from a file", source=_SELF)]
     workload: Annotated[WorkloadInfo, metric("record", "What was measured", source=_SELF)]
     environment: Annotated[EnvironmentInfo, metric("record", "On what", source=_SELF)]
+    counters: Annotated[
+        CountersInfo | None, metric("record", "How the counters were collected; null: there are none", source=_SELF)
+    ] = None
     blocks: Annotated[Blocks, metric("record", "The results", source=_SELF)]
     kernels: Annotated[tuple[KernelLaunch, ...], metric("record", "Every kernel launch", source=_PROFILER)]
     faults: Annotated[
@@ -101,69 +85,40 @@ class Report(Record, frozen=True, kw_only=True):
     gates: Annotated[tuple[()], metric("record", "Verdicts; this version makes none", source=_SELF)] = ()
 
 
-def build_report(capture: Capture, source: Source = "measured") -> Report:
-    """Everything that analysis says of a capture: pure, with neither torch nor a GPU."""
+def build_report(
+    capture: Capture, source: Source = "measured", *, gpu: GpuSpec | None = None, roof: Roof = "spec"
+) -> Report:
+    """Everything that analysis says of a capture: pure, with neither torch nor a GPU.
+
+    Args:
+        capture: the evidence.
+        source: how it came here.
+        gpu: the board, as the user named it; None: matched by what driver and report say.
+        roof: the spec's peaks, or those that ncu's report has.
+    """
+    environment = environment_info(capture.environment, gpu)
+    counters, timing = CounterAnalysis(capture, gpu), timing_block(capture)
+    spec, no_spec = board_of(capture.environment, gpu)
+    made = counter_blocks(capture, counters, Task(capture, counters, timing, spec, no_spec), roof)
     return Report(
         kprof_version=__version__,
         created=capture.created,
         source=source,
         workload=workload_info(capture.workload),
-        environment=make_finite(environment_info(capture.environment))[0],
+        environment=make_finite(environment)[0],
+        counters=counters_info(capture.counters, counters.warnings),
         blocks=Blocks(
             build=build_block(capture),
             precision=precision_block(capture),
-            timing=timing_block(capture),
+            timing=timing,
             memory=memory_block(capture),
             launches=launches_block(capture),
-            waterfall=unmeasured_block(capture, WaterfallBlock, "waterfall"),
-            sol=unmeasured_block(capture, SolBlock, "sol"),
-            roofline=unmeasured_block(capture, RooflineBlock, "roofline"),
-            occupancy=unmeasured_block(capture, OccupancyBlock, "occupancy"),
-            caches=unmeasured_block(capture, CachesBlock, "caches"),
-            stalls=unmeasured_block(capture, StallsBlock, "stalls"),
-            bottleneck=unmeasured_block(capture, BottleneckBlock, "bottleneck"),
-            integrity=unmeasured_block(capture, IntegrityBlock, "integrity"),
+            integrity=integrity_block(capture),
+            **{name: getattr(made, name) for name in made.__struct_fields__},
         ),
-        kernels=_kernels(capture),
+        kernels=kernel_launches(capture, counters, roof),
         faults=capture.faults,
     )
-
-
-def _kernels(capture: Capture) -> tuple[KernelLaunch, ...]:
-    evidence = capture.launches
-    if evidence is None or "launches" not in capture.requested or not on_cuda(capture):
-        return ()
-    launched = [
-        (side, launch)
-        for side, of_side in zip(_SIDES, (evidence.kernel, evidence.ref), strict=True)
-        for launch in (of_side.launches if of_side is not None and of_side.absent is None else ())
-        if launch.kind == "kernel"
-    ]
-    code = counters_reason(capture).code
-    made: list[KernelLaunch] = []
-    for position, (side, launch) in enumerate(launched):
-        entry, not_finite = make_finite(
-            KernelLaunch(
-                id=position,
-                name=base_name(launch.name),
-                full_name=launch.name,
-                side=side,
-                grid=launch.grid,
-                block=launch.block,
-                duration_us=launch.duration_us,
-                duration_source="torch.profiler",
-                reasons={},
-            )
-        )
-        reasons = {path: _why_null(path, not_finite, code) for path in null_paths(entry)}
-        made.append(msgspec.structs.replace(entry, reasons=reasons))
-    return tuple(made)
-
-
-def _why_null(path: str, not_finite: frozenset[str], counters_code: str) -> str:
-    if path in not_finite:
-        return "not_finite"
-    return "not_collected" if path in ("grid", "block") else counters_code
 
 
 def exit_code(report: Report) -> int:
@@ -175,7 +130,8 @@ def exit_code(report: Report) -> int:
     """
     if any(fault.code in _USAGE_CODES for fault in report.faults):
         return 2
-    if any(fault.side is not None or fault.stage not in _OPTIONAL_STAGES for fault in report.faults):
+    telling = [fault for fault in report.faults if fault.stage not in _COSTS_ITS_BLOCKS_ALONE]
+    if any(fault.side is not None or fault.stage not in _OPTIONAL_STAGES for fault in telling):
         return 3
     return 1 if report.blocks.precision.passed is False else 0
 

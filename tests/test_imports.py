@@ -13,11 +13,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "kprof"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__", "cli"),
     ("commands", "progress"),
-    ("renderers", "collection"),
+    ("renderers", "collection", "importing"),
+    ("counter_collection",),
     ("report", "worker"),
     ("blocks", "collectors"),
     ("bottleneck", "audit"),
-    ("context", "inspection", "workload", "roofline", "occupancy", "counter_profile"),
+    ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile"),
     ("capture", "gpuspec"),
     ("counters", "floor_evidence"),
     ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
@@ -32,6 +33,8 @@ APART: tuple[tuple[str, frozenset[str]], ...] = (
     ("collectors", frozenset({"blocks", "report", "renderers", "worker", "commands", "collection"})),
     ("worker", frozenset({"blocks", "report", "renderers", "commands", "collection"})),
     ("collection", frozenset({"blocks", "report", "renderers", "commands", "collectors", "workload"})),
+    ("counter_collection", frozenset({"blocks", "report", "renderers", "commands", "workload"})),
+    ("importing", frozenset({"blocks", "report", "renderers", "commands", "worker", "workload"})),
 )
 TORCH_SIDE = {"workload", "inspection", "trees", "harness_names", "collectors"}
 TORCH_WORKER_MODULES = {"kprof.worker.stages", "kprof.worker.faults", "kprof.worker.loading"}

@@ -153,9 +153,13 @@ def test_kernels_are_the_launches_in_order_with_counters_null() -> None:
     assert (first.grid, first.block, first.duration_us) == ((2, 1, 1), (256, 1, 1), 1.6)
     assert first.duration_source == "torch.profiler"
     assert (last.name, last.duration_us) == ("exp_kernel", 2.0)
-    assert first.reasons == dict.fromkeys(
-        ("sol", "roofline", "occupancy", "caches", "stalls", "bottleneck"), "counters_not_collected"
-    )
+    counted = ("sol", "roofline", "occupancy", "caches", "stalls", "bottleneck")
+    expected = dict.fromkeys(counted, "counters_not_collected") | {
+        "device": "not_collected",
+        "process_id": "not_collected",
+        "launch_id": "not_collected",
+    }
+    assert first.reasons == expected
 
 
 def test_no_kernels_without_a_device_or_unless_asked_for() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -17,6 +17,11 @@ SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 NOT_FINITE: Final = "not_finite"
 NOT_ATTEMPTED: Final = "not_attempted"
 """Code of a fault in a stage that was left out because an earlier one hung or was lost again and again."""
+IMPORTED: Final = Reason(
+    code="imported_report",
+    message="a report of Nsight Compute holds counters, and nothing of this block",
+    hint="kprof analyze kernel.py --ref ref.py measures it.",
+)
 _TOLD_ELSEWHERE: Final = frozenset({"reason", "reasons"})
 _RULES: Final = "kprof's own rules"
 
@@ -67,9 +72,54 @@ def finish(block: B, explain: Callable[[str], str]) -> B:
         block: the block as measured.
         explain: the code for a null, from its dotted path; asked only for nulls that were not made here.
     """
+    nulls: list[str] = []
+    if _is_finite(block, "", nulls):
+        return msgspec.structs.replace(block, reasons={path: explain(path) for path in nulls})
     clean, not_finite = make_finite(block)
     reasons = {path: NOT_FINITE if path in not_finite else explain(path) for path in null_paths(clean)}
     return msgspec.structs.replace(clean, reasons=reasons)
+
+
+def _is_finite(value: Any, path: str, nulls: list[str]) -> bool:
+    """Whether every number is finite, with the paths of the nulls: one walk, for reports of thousands of launches."""
+    for item, name in _named_parts(value):
+        kind = type(item)
+        if kind is float:
+            if not math.isfinite(item):
+                return False
+        elif kind is str or kind is int or kind is bool:
+            continue
+        elif isinstance(name, int):
+            if not _goes_on_finite(item, f"{path}[{name}]", nulls):
+                return False
+        elif name not in _TOLD_ELSEWHERE and not _goes_on_finite(item, _join(path, name), nulls):
+            return False
+    return True
+
+
+def _goes_on_finite(item: Any, path: str, nulls: list[str]) -> bool:
+    if item is None:
+        nulls.append(path)
+        return True
+    return _is_finite(item, path, nulls)
+
+
+def _named_parts(value: Any) -> Iterable[tuple[Any, str | int]]:
+    """The parts of a container with their names or positions; of anything else none."""
+    if isinstance(value, msgspec.Struct):
+        return zip(msgspec.structs.astuple(value), value.__struct_fields__, strict=True)
+    if isinstance(value, tuple):
+        return zip(value, range(len(value)), strict=True)
+    return ((item, key) for key, item in value.items()) if isinstance(value, dict) else ()
+
+
+def _items(value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    """The parts of a container with their paths; of anything else none."""
+    for item, name in _named_parts(value):
+        if isinstance(name, int):
+            yield item, f"{path}[{name}]"
+        elif not isinstance(value, msgspec.Struct) or name not in _TOLD_ELSEWHERE:
+            yield item, _join(path, name)
 
 
 def absent_block(kind: type[B], absence: Absence, source: str) -> B:
@@ -109,16 +159,9 @@ def null_paths(value: Any, path: str = "") -> Iterator[str]:
     """Dotted paths of every null, those of ``reason`` and ``reasons`` left out: they say why, they measure nothing."""
     if value is None:
         yield path
-    elif isinstance(value, tuple):
-        for index, item in enumerate(value):
-            yield from null_paths(item, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from null_paths(item, _join(path, key))
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            if name not in _TOLD_ELSEWHERE:
-                yield from null_paths(getattr(value, name), _join(path, name))
+    else:
+        for item, item_path in _items(value, path):
+            yield from null_paths(item, item_path)
 
 
 def _join(path: str, name: str) -> str:
@@ -141,6 +184,8 @@ def not_requested(capture: Capture, name: str) -> Absence | None:
     """Why a block was not even tried, where nobody asked for it."""
     if name in capture.requested:
         return None
+    if capture.is_imported:
+        return Absence(status="skipped", reason=IMPORTED)
     asked = ", ".join(capture.requested) or "none"
     reason = Reason(
         code="not_requested", message=f"not among the blocks asked for ({asked})", hint="Add it to --blocks."
@@ -166,7 +211,7 @@ def stage_absence(capture: Capture, stage: Stage) -> Absence:
 
 def missing_code(capture: Capture, stage: Stage, side: Side) -> str:
     """The code for what one side lacks in a stage that left some evidence."""
-    if side == "ref" and capture.workload.ref_file is None:
+    if side == "ref" and not capture.has_reference:
         return "no_reference"
     own = capture.fault(stage, side)
     fault = own or capture.fault("load", side) or capture.fault("build", side) or capture.fault(stage)

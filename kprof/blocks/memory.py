@@ -87,6 +87,6 @@ def _why_null(capture: Capture, evidence: MemoryEvidence, path: str) -> str:
         return "ref_peak_is_zero"
     if path.endswith("_device_delta_mb") and not on_cuda(capture):
         return "no_device"
-    if path == "ratio" and capture.workload.ref_file is not None and _peak_mb(evidence.kernel) is None:
+    if path == "ratio" and capture.has_reference and _peak_mb(evidence.kernel) is None:
         side = "kernel"
     return missing_code(capture, "memory", side)

@@ -131,7 +131,7 @@ class PrecisionBlock(Block, frozen=True, kw_only=True):
 def precision_block(capture: Capture) -> PrecisionBlock:
     """The block ``precision`` of a capture."""
     skipped = not_requested(capture, "precision")
-    if skipped is None and capture.workload.ref_file is None:
+    if skipped is None and not capture.has_reference:
         skipped = Absence(status="skipped", reason=_NO_REFERENCE)
     if skipped is not None:
         return absent_block(PrecisionBlock, skipped, SOURCE)

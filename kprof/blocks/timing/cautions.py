@@ -62,7 +62,7 @@ def timing_warnings(capture: Capture, pairs: dict[Cache, DevicePair], *, limited
             "and events on that stream see its work only where streams wait for each other",
             hint="Launch on at::cuda::getCurrentCUDAStream().",
         )
-    constant = [tensor.path for tensor in capture.workload.inputs if tensor.constant]
+    constant = [tensor.path for tensor in capture.inputs if tensor.constant]
     if constant:
         yield Reason(
             code="constant_inputs",

@@ -77,7 +77,7 @@ def _sample_count(capture: Capture, pair: DevicePair, view: str, side: Side) -> 
 
 
 def _missing_series_code(capture: Capture, view: str, cache: Cache, side: Side) -> str:
-    if side == "ref" and capture.workload.ref_file is None:
+    if side == "ref" and not capture.has_reference:
         return "no_reference"
     return _told(capture, view, cache, side) or missing_code(capture, "timing", side)
 
@@ -90,7 +90,7 @@ def _speedup_code(capture: Capture, has_kernel: bool, has_ref: bool) -> str:
 
 def _repeats_code(capture: Capture, path: str) -> str:
     side = _side_of(path.rsplit(".", 1)[-1])
-    if side == "ref" and capture.workload.ref_file is None:
+    if side == "ref" and not capture.has_reference:
         return "no_reference"
     return "too_few_repeats"
 

@@ -1,0 +1,121 @@
+"""The blocks that hardware counters fill, for the kernel's side as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from kprof.blocks.base import Absence, Block, absent_block, not_requested
+from kprof.blocks.bottleneck import SOURCE as NCU
+from kprof.blocks.bottleneck import BottleneckBlock, bottleneck_block
+from kprof.blocks.caches import CachesBlock, caches_block
+from kprof.blocks.counter_analysis import CounterAnalysis
+from kprof.blocks.kernels import Roof
+from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
+from kprof.blocks.roofline import RooflineBlock, roofline_block
+from kprof.blocks.sol import SolBlock, sol_block
+from kprof.blocks.stalls import StallsBlock, stalls_block
+from kprof.blocks.task import Task
+from kprof.blocks.waterfall import PROFILER, WaterfallBlock, waterfall_block
+from kprof.bottleneck.verdict import Verdict
+from kprof.bottleneck.workload import KernelVerdict, workload_verdict
+from kprof.capture import Capture
+from kprof.counter_profile import CounterProfile
+from kprof.evidence import Reason
+from kprof.kernelnames import base_name
+
+B = TypeVar("B", bound=Block)
+
+
+class CounterBlocks(msgspec.Struct, frozen=True, kw_only=True):
+    """One of each."""
+
+    waterfall: WaterfallBlock
+    sol: SolBlock
+    roofline: RooflineBlock
+    occupancy: OccupancyBlock
+    caches: CachesBlock
+    stalls: StallsBlock
+    bottleneck: BottleneckBlock
+
+
+def counter_blocks(capture: Capture, counters: CounterAnalysis, task: Task, roof: Roof) -> CounterBlocks:
+    """All blocks of the kernel's side."""
+
+    def made(kind: type[B], name: str, make: Callable[[CounterProfile], B]) -> B:
+        absence = not_requested(capture, name) or (_absence(capture, counters) if counters.main is None else None)
+        if absence is not None or counters.main is None:
+            return absent_block(kind, absence or _absence(capture, counters), NCU)
+        return make(counters.main.profile)
+
+    return CounterBlocks(
+        waterfall=_waterfall(capture, task),
+        sol=_sol(capture, counters, task, roof),
+        roofline=made(RooflineBlock, "roofline", lambda profile: roofline_block(profile, roof)),
+        occupancy=made(OccupancyBlock, "occupancy", occupancy_block),
+        caches=made(CachesBlock, "caches", caches_block),
+        stalls=made(StallsBlock, "stalls", stalls_block),
+        bottleneck=_bottleneck(capture, counters, task),
+    )
+
+
+def _absence(capture: Capture, counters: CounterAnalysis) -> Absence:
+    """Why there are no counters: a stage that user code broke has failed; what cannot be had here is unavailable."""
+    fault = capture.fault("counters")
+    return Absence(status="failed" if fault is not None and fault.side else "unavailable", reason=counters.absence)
+
+
+def _sol(capture: Capture, counters: CounterAnalysis, task: Task, roof: Roof) -> SolBlock:
+    skipped = not_requested(capture, "sol")
+    if skipped is not None:
+        return absent_block(SolBlock, skipped, NCU)
+    profile = counters.main.profile if counters.main is not None else None
+    return sol_block(profile, task.time, _absence(capture, counters) if profile is None else None, roof)
+
+
+def _waterfall(capture: Capture, task: Task) -> WaterfallBlock:
+    skipped = not_requested(capture, "waterfall")
+    if skipped is not None:
+        return absent_block(WaterfallBlock, skipped, PROFILER)
+    launches = capture.launches
+    if launches is None or launches.kernel is None:
+        fault = capture.fault("launches")
+        code = Reason(code="not_collected", message="the run holds no profiled call", hint="Add launches to --blocks.")
+        reason = fault.reason if fault is not None else code
+        return absent_block(WaterfallBlock, Absence(status="unavailable", reason=reason), PROFILER)
+    floor = task.floor("warm")
+    if floor is None:
+        absent = task.time.floor_absent
+        return waterfall_block(launches.kernel, None, absent.code if absent is not None else "not_collected")
+    return waterfall_block(launches.kernel, floor.us, floor.reasons.get("us", "not_collected"))
+
+
+def _of_which(kernels: list[KernelVerdict], verdict: Verdict) -> tuple[str, float] | None:
+    """The kernel whose label it is, and the share of time of all launches with that label; None: it is no kernel's."""
+    alike = [one for one in kernels if one.verdict.label == verdict.label]
+    whole = sum(one.duration_us for one in kernels)
+    if not alike or not whole:
+        return None
+    longest = max(alike, key=lambda one: one.duration_us)
+    return longest.name, sum(one.duration_us for one in alike) / whole
+
+
+def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> BottleneckBlock:
+    """The host where it cannot keep up, which needs no counters; else the kernels with most time."""
+    skipped = not_requested(capture, "bottleneck")
+    if skipped is not None:
+        return absent_block(BottleneckBlock, skipped, NCU)
+    main = counters.main
+    kernels = [
+        KernelVerdict(base_name(one.launch.name), one.duration_us or 0.0, one.verdict)
+        for one in (main.launches if main is not None else ())
+    ]
+    verdict = workload_verdict(kernels, task.host_share)
+    if verdict is None:
+        return absent_block(BottleneckBlock, _absence(capture, counters), NCU)
+    block = bottleneck_block(verdict, _of_which(kernels, verdict))
+    if main is not None:
+        return block
+    return msgspec.structs.replace(block, warnings=(*block.warnings, counters.absence))
