@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _COMMANDS: Final = {
     "analyze": ("kprof.commands.analyze", "Measure a kernel against its reference."),
     "cache": ("kprof.commands.cache", "Show or clear the cache of compiled extensions."),
+    "import": (
+        "kprof.commands.import_",
+        "Read a report of Nsight Compute: a .ncu-rep, or the CSV of its raw or details page.",
+    ),
     "schema": ("kprof.commands.schema", "Print the JSON Schema of a report: every field's meaning, unit and source."),
     "specs": ("kprof.commands.specs", "List the GPU boards that kprof knows, or show one in full."),
 }

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
-import sys
 from pathlib import Path
-from typing import Final, Literal, TextIO
+from typing import Final, Literal
 
 import click
 
@@ -22,16 +19,18 @@ from kprof.commands.analyze_arguments import (
     device_name,
     require_one_source,
     require_outputs,
+    require_pattern,
     require_somewhere_to_write,
     require_surroundings,
     require_utf8,
     source_file,
 )
+from kprof.commands.delivery import deliver
+from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, error_lines
 from kprof.files import write_whole
+from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
-from kprof.renderers import json as json_renderer
-from kprof.renderers import text as text_renderer
 from kprof.renderers.layout import Style
 from kprof.report import Report, build_report, exit_code
 from kprof.worker.supervisor import Limits
@@ -46,20 +45,67 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--ref", type=_FILE, help="Reference file: Model, get_inputs(), get_init_inputs().")
 @click.option("--capture", "capture_file", type=_FILE, help="Make the report again from this capture; nothing runs.")
 @click.option("--save-capture", type=_FILE, help="Keep all evidence of the run in this file.")
-@click.option("--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
+)
 @click.option("-o", "--output", type=_FILE, help="Write the report here instead of stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary and no progress on stderr.")
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda:N")
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    metavar="auto|cpu|cuda:N",
+    help="Where to measure; auto: the GPU, if any.",
+)
 @click.option("--entry", default="ModelNew", show_default=True, help="Class or function of the kernel file to measure.")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set a module constant of the reference.")
 @click.option("--blocks", metavar="NAME,...", help="Measure only these blocks.")
-@click.option("--ref-mode", type=click.Choice(["eager", "compile"]), default="eager", show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option(
+    "--ref-mode",
+    type=click.Choice(["eager", "compile"]),
+    default="eager",
+    show_default=True,
+    help="Time the reference through torch.compile, or not.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of inputs and weights.")
 @click.option(
     "--trials", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Comparisons on fresh values."
 )
 @click.option("--repeats", type=click.IntRange(1, 100), default=1, show_default=True, help="Timing processes in all.")
 @click.option("--allow-nonfinite", is_flag=True, help="Let NaN and infinities at equal places count as equal.")
+@click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the driver says it is.")
+@click.option(
+    "--roof",
+    type=click.Choice(["spec", "counters"]),
+    default="spec",
+    show_default=True,
+    help="Peaks of the spec, or those ncu saw.",
+)
+@click.option("--ncu", metavar="PATH", help="Nsight Compute's command line, instead of the ncu on PATH.")
+@click.option("--kernel", "kernel_filter", metavar="REGEX", help="Profile only kernels in whose name this is found.")
+@click.option("--max-launches", type=click.IntRange(1, 10_000), default=32, show_default=True, help="Profiled a side.")
+@click.option(
+    "--counters",
+    type=click.Choice(["default", "full"]),
+    default="default",
+    show_default=True,
+    help="full: also the set `full` of ncu.",
+)
+@click.option(
+    "--cache-control",
+    type=click.Choice(["all", "none"]),
+    default="all",
+    show_default=True,
+    help="As of ncu: empty caches before each replay.",
+)
+@click.option(
+    "--clock-control",
+    type=click.Choice(["none", "base"]),
+    default="none",
+    show_default=True,
+    help="As of ncu: base locks the clocks.",
+)
+@click.option("--keep-ncu-report", type=_FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
 @click.pass_context
@@ -81,6 +127,15 @@ def command(
     trials: int,
     repeats: int,
     allow_nonfinite: bool,
+    gpu: str | None,
+    roof: Literal["spec", "counters"],
+    ncu: str | None,
+    kernel_filter: str | None,
+    max_launches: int,
+    counters: Literal["default", "full"],
+    cache_control: Literal["all", "none"],
+    clock_control: Literal["none", "base"],
+    keep_ncu_report: Path | None,
     timeout: float,
     build_timeout: float,
 ) -> None:
@@ -90,10 +145,12 @@ def command(
     3 could not measure.
     """
     require_one_source(ctx, kernel, capture_file)
-    require_outputs((output, save_capture), (kernel, ref, capture_file))
+    require_outputs((output, save_capture, keep_ncu_report), (kernel, ref, capture_file))
     require_somewhere_to_write(output)
+    require_pattern(kernel_filter)
+    board = resolve_gpu(gpu) if gpu is not None else None
     if capture_file is not None:
-        report = build_report(load_capture(capture_file), source="replayed")
+        report = build_report(load_capture(capture_file), source="replayed", gpu=board, roof=roof)
     else:
         assert kernel is not None
         require_utf8(entry, "--entry")
@@ -111,10 +168,19 @@ def command(
             allow_nonfinite=allow_nonfinite,
             limits=Limits(stage_s=timeout, build_s=build_timeout),
             command=command_line(),
+            counter_options=CounterOptions(
+                ncu=ncu,
+                counters=counters,
+                max_launches=max_launches,
+                kernel_filter=kernel_filter,
+                cache_control=cache_control,
+                clock_control=clock_control,
+                keep_report=keep_ncu_report,
+            ),
         )
         require_surroundings()
-        report = build_report(_measure(plan, save_capture, quiet))
-    _deliver(report, format_, output, quiet)
+        report = build_report(_measure(plan, save_capture, quiet), gpu=board, roof=roof)
+    deliver(report, format_, output, quiet)
     code = exit_code(report)
     if code != 0:
         _say_why(report, code)
@@ -131,28 +197,6 @@ def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:
     if save_capture is not None:
         write_whole(save_capture, encode_capture(capture))
     return capture
-
-
-def _deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> None:
-    rendered = json_renderer.render(report) if format_ == "json" else _text(report, sys.stdout)
-    if output is not None:
-        write_whole(output, rendered.encode())
-    else:
-        # JSON is UTF-8 whatever the terminal's encoding.
-        click.echo(rendered.encode() if format_ == "json" else rendered, nl=False)
-    if not quiet and not (format_ == "text" and output is None):
-        click.echo(_text(report, sys.stderr), err=True)
-
-
-def _text(report: Report, stream: TextIO | None) -> str:
-    on_terminal = stream is not None and stream.isatty()
-    encoding = (getattr(stream, "encoding", None) or "ascii").lower()
-    return text_renderer.render(
-        report,
-        width=max(60, min(120, shutil.get_terminal_size((80, 24)).columns)) if on_terminal else 80,
-        color=on_terminal and not os.environ.get("NO_COLOR"),
-        ascii_only=not encoding.replace("-", "").startswith("utf"),
-    )
 
 
 def _say_why(report: Report, code: int) -> None:

@@ -26,7 +26,7 @@ Override = int | float | bool | str
 
 MAX_SOURCE_BYTES: Final = 16 * 2**20
 """A source file beyond this is something else, given by mistake."""
-_WITH_CAPTURE: Final = frozenset({"kernel", "capture_file", "format_", "output", "quiet", "debug"})
+_WITH_CAPTURE: Final = frozenset({"kernel", "capture_file", "format_", "output", "quiet", "debug", "gpu", "roof"})
 _DEVICE: Final = re.compile(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?")
 _NOT_FINITE: Final = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 _LONGEST_LITERAL: Final = 1000
@@ -143,6 +143,22 @@ def _problem(path: Path, found: os.stat_result) -> str:
     if found.st_size > MAX_SOURCE_BYTES:
         return f"has {found.st_size / 1e6:.0f} MB"
     return "" if os.access(path, os.R_OK) else "is not readable"
+
+
+def require_pattern(text: str | None) -> re.Pattern[str] | None:
+    """The regular expression of ``--kernel``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if text is None:
+        return None
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(
+            f"--kernel {text}: no regular expression: {error}", "Escape what is meant literally."
+        ) from error
 
 
 def require_utf8(text: str, what: str) -> None:

@@ -1,0 +1,61 @@
+"""``kprof import``: the counter blocks of a report that exists already, with no GPU, no ncu and no torch."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from kprof.capture import encode_capture
+from kprof.commands.analyze_arguments import command_line, require_outputs, require_pattern, require_somewhere_to_write
+from kprof.commands.delivery import deliver
+from kprof.files import write_whole
+from kprof.gpuspec import resolve_gpu
+from kprof.importing import import_capture
+from kprof.report import build_report
+
+_FILE: Final = click.Path(path_type=Path)
+
+
+@click.command("import")
+@click.argument("file", type=_FILE)
+@click.option("--kernel", metavar="REGEX", help="Only launches in whose name this is found.")
+@click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the report says.")
+@click.option(
+    "--roof",
+    type=click.Choice(["spec", "counters"]),
+    default="spec",
+    show_default=True,
+    help="Peaks of the spec, or those ncu saw.",
+)
+@click.option("--save-capture", type=_FILE, help="Keep what was read in this file.")
+@click.option(
+    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
+)
+@click.option("-o", "--output", type=_FILE, help="Write the report here instead of stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
+def command(
+    file: Path,
+    kernel: str | None,
+    gpu: str | None,
+    roof: Literal["spec", "counters"],
+    save_capture: Path | None,
+    format_: Literal["json", "text"],
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """Read a report of Nsight Compute: a .ncu-rep, or the CSV of its raw or details page.
+
+    JSON goes to stdout, a summary to stderr. Exit code 0 when it was read, however few counters it holds.
+    """
+    require_outputs((output, save_capture), (file,))
+    require_somewhere_to_write(output)
+    board = resolve_gpu(gpu) if gpu is not None else None
+    # Records of thousands of launches and no cycles among them: looking for some would take a fifth of the time.
+    gc.disable()
+    capture = import_capture(file, require_pattern(kernel), command_line())
+    if save_capture is not None:
+        write_whole(save_capture, encode_capture(capture))
+    deliver(build_report(capture, source="imported", gpu=board, roof=roof), format_, output, quiet)
