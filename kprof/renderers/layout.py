@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Literal
 
 from tabulate import tabulate
@@ -62,8 +62,8 @@ class Style(Record, frozen=True, kw_only=True):
             self.clean(text), self.width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
         ) or [start]
 
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int = 1) -> list[str]:
-        """A table, the columns from ``numbers_from`` on to the right, no line wider than the page."""
-        align = ["left" if index < numbers_from else "right" for index in range(len(headers))]
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)) -> list[str]:
+        """A table, the columns ``words`` to the left and numbers to the right, no line wider than the page."""
+        align = ["left" if index in words else "right" for index in range(len(headers))]
         made = tabulate(list(rows), headers, tablefmt="plain", colalign=align, disable_numparse=True)
         return [self.shorten(line.rstrip(), self.width) for line in made.splitlines()]

@@ -16,7 +16,7 @@ from kprof.renderers.verdict import VIEW_NAMES, view_name
 
 _VIEWS: Final = ("device", "event", "graph", "host_stream", "host")
 _CACHES: Final = ("cold", "warm")
-_MOST_KERNELS: Final = 10
+_MOST_KERNELS: Final = 6
 _BY_DEFINITION: Final = "warm_only"
 """The code of a view that has no cold state by its nature: not worth a line."""
 _FULL_TABLE_FROM: Final = 76
@@ -164,6 +164,6 @@ def _kernel_table(block: LaunchesBlock, style: Style) -> list[str]:
                 block.reasons.get(f"{path}.block", "null") if row.block is None else quantities.extent(row.block),
             ]
         )
-    lines = ["", *style.table(["kernel", "of", "runs", "total", "grid", "block"], rows, numbers_from=2)]
+    lines = ["", *style.table(["kernel", "of", "runs", "total", "grid", "block"], rows, words=(0, 1))]
     more = len(block.table) - _MOST_KERNELS
     return [*lines, f"and {more} more in the report"] if more > 0 else lines

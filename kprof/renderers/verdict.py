@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kprof.blocks.base import SIDE_NAMES
+from kprof.blocks.base import IMPORTED, SIDE_NAMES
 from kprof.blocks.precision import PrecisionBlock
 from kprof.blocks.timing.block import TimingBlock
 from kprof.evidence import Fault, Reason
@@ -71,6 +71,8 @@ def _reason_lines(reason: Reason | None, faults: Sequence[Fault], style: Style) 
 
 
 def _precision_lines(block: PrecisionBlock, faults: Sequence[Fault], style: Style) -> list[str]:
+    if block.reason is not None and block.reason.code == IMPORTED.code:
+        return []
     if block.trials is None:
         label: str = "UNKNOWN" if block.status == "failed" else "UNTESTED"
         return style.labelled(label, _reason_text(block.reason), "yellow")
@@ -127,6 +129,8 @@ def _mismatch_lines(block: PrecisionBlock, style: Style) -> list[str]:
 
 
 def _timing_lines(block: TimingBlock, faults: Sequence[Fault], style: Style, *, wrong: bool) -> list[str]:
+    if block.reason is not None and block.reason.code == IMPORTED.code:
+        return []
     if block.kernel_us is None or block.headline_view is None or block.headline_cache is None:
         return style.labelled("UNTIMED", _reason_text(block.reason), "yellow")
     where = view_name(block.headline_view, block.headline_cache)
