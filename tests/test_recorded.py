@@ -21,6 +21,7 @@ from kprof.report import Report, build_report, exit_code, report_schema
 
 DATA = Path(__file__).parent / "data" / "h200"
 CAPTURES = sorted(path.name for path in DATA.glob("*4x*.json"))
+COUNTED = ("cuda_naive_4x10x32.json", "cuda_naive_4x8192x4096.json", "triton_fused_4x8192x4096.json")
 EVENT_BIAS_US = (1.2, 1.4)  # an empty pair reads 1.28 us there, give or take a step of 32 ns
 
 
@@ -49,8 +50,10 @@ def test_every_recorded_run_is_right_and_complete(name: str) -> None:
     assert (blocks.timing.sm_clock_mhz, blocks.timing.power_capped) == (1980, False)
     assert blocks.timing.speedup == blocks.timing.ref_us / blocks.timing.kernel_us  # type: ignore[operator]
     assert made.environment.spec == "h200-sxm-141gb"
-    assert blocks.stalls.reason is not None
-    assert blocks.stalls.reason.code == "counters_not_collected"
+    assert (made.counters is not None) == (name in COUNTED)
+    if name not in COUNTED:
+        assert blocks.stalls.reason is not None
+        assert blocks.stalls.reason.code == "counters_not_collected"
     jsonschema.validate(msgspec.json.decode(render_json(made)), report_schema())
 
 
@@ -176,3 +179,59 @@ def test_a_board_that_no_spec_describes_is_said_to_be_unknown() -> None:
     assert made.environment.spec_reason is not None
     assert made.environment.spec_reason.code == "spec_unknown"
     assert "H20" in made.environment.spec_reason.message
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "kernel"),
+    [
+        ("cuda_naive_4x10x32.json", "launch", "latency/under_filled"),
+        ("cuda_naive_4x8192x4096.json", "compute", "compute/issue"),
+        ("triton_fused_4x8192x4096.json", "memory", "memory/dram"),
+        ("matmul_bf16.json", "compute", "compute/tensor"),
+    ],
+)
+def test_counters_of_recorded_runs(name: str, family: str, kernel: str) -> None:
+    made = report(name)
+    blocks, own = made.blocks, made.kernels[0]
+    statuses = [getattr(blocks, block).status for block in ("sol", "roofline", "occupancy", "caches", "stalls")]
+    assert statuses == ["ok"] * 5
+    assert blocks.bottleneck.family == family
+    assert own.bottleneck is not None
+    assert f"{own.bottleneck.family}/{own.bottleneck.limiter}" == kernel
+    assert all(one.roofline is not None for one in made.kernels), "each launch of both sides was profiled"
+    assert made.counters is not None
+    assert (made.counters.runs[0].passes or 99) <= 12
+    # They were recorded before kprof took ncu's unit of one state's samples ("byte") for a count.
+    (warning,) = made.counters.warnings
+    assert warning.code == "unknown_unit"
+    assert "stalled_membar" in warning.message
+
+
+def test_the_large_kernels_bytes_and_floor() -> None:
+    read, written = 4 * 8192 * 4096 * 4, 8192 * 4096 * 4
+    capture = load_capture(DATA / "cuda_naive_4x8192x4096.json")
+    assert capture.counters is not None
+    metrics = capture.counters.launches[0].metrics
+    assert metrics["dram__bytes_read.sum"] == pytest.approx(read, rel=0.02)
+    assert written - 62914560 <= float(metrics["dram__bytes_write.sum"]) <= written * 1.01
+    sol = report("cuda_naive_4x8192x4096.json").blocks.sol
+    assert (sol.floor_bytes, sol.floor_kind) == (read + written, "bytes_only")
+    assert sol.floor_us == pytest.approx((read + written - 62914560) / 4800e9 * 1e6)
+    assert sol.task_score == pytest.approx(0.554, abs=0.005)
+
+
+def test_the_tiny_kernel_has_samples_enough() -> None:
+    stalls = report("cuda_naive_4x10x32.json").blocks.stalls
+    assert stalls.method == "samples (494)"
+    assert stalls.all is not None
+    assert sum(one.share_pct or 0.0 for one in stalls.all) == pytest.approx(100)
+
+
+def test_a_products_flop_come_from_its_second_run() -> None:
+    made = report("matmul_bf16.json")
+    assert made.counters is not None
+    assert [run.purpose for run in made.counters.runs] == ["default", "tensor"]
+    roofline = made.blocks.roofline
+    assert roofline.tensor_flop == {"bf16": 2 * 4096**3}
+    assert roofline.roof_type == "bf16"
+    assert made.blocks.sol.floor_flop == 2 * 4096**3
