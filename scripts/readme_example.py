@@ -26,7 +26,11 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "timing": ("status", "kernel_us", "ref_us", "speedup", "speedup_ci95", "headline_view", "headline_cache", "method"),
     "memory": ("status", "kernel_peak_mb", "ref_peak_mb", "ratio"),
     "launches": ("status", "kernel_launches", "ref_launches", "fusion_ratio", "kernel_device_time_us"),
-    "occupancy": ("status", "reason", "achieved_pct"),
+    "sol": ("status", "score", "score_unit", "floor_us", "floor_kind", "task_score"),
+    "roofline": ("status", "dram_bandwidth_gbs", "arithmetic_intensity", "roof_type", "roofline_pct"),
+    "stalls": ("status", "warp_cycles_per_instruction", "method"),
+    "bottleneck": ("status", "family", "limiter", "margin_pct"),
+    "integrity": ("status", "reason"),
 }
 
 
