@@ -224,15 +224,25 @@ def _cycles(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Br
 
 
 def _dram(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Broken]:
-    """Held against the pins' rate: what is specified may be below it (H200: 4800 of 4917 GB/s)."""
+    """Held against the specified rate, or the pins' where that is more; of an unknown board, against the report's peak.
+
+    That peak is held against the traffic too: less than what moved it cannot be.
+    """
+    own, moved = q.dram_peak_bytes_per_s, rate(q.dram_bytes, q)
+    over = limits.peak_pct / 100.0
+    if moved is None:
+        return
     if spec is not None:
-        peak: float | None = (spec.memory.pin_bandwidth_gbs or spec.memory.bandwidth_gbs) * 1e9
+        stated = spec.memory.bandwidth_gbs
+        most: float | None = max(stated * over, spec.memory.pin_bandwidth_gbs or 0.0) * 1e9
     else:
-        peak = q.dram_peak_bytes_per_s
-    moved = rate(q.dram_bytes, q)
-    if moved is not None and peak is not None and moved > peak * limits.peak_pct / 100.0:
-        message = f"{moved / 1e9:.5g} GB/s of DRAM traffic; its pins can do {peak / 1e9:.5g}"
+        stated, most = (own or 0.0) / 1e9, None if own is None else own * over
+    if most is not None and moved > most:
+        message = f"{moved / 1e9:.5g} GB/s of DRAM traffic, of {stated:.5g} that the memory can do"
         yield _Broken("dram_over_peak", message, ("dram_bytes", "dram_read_bytes", "dram_write_bytes"), across=True)
+    elif own is not None and moved > own * over:
+        message = f"ncu's DRAM peak is {own / 1e9:.5g} GB/s, and {moved / 1e9:.5g} moved"
+        yield _Broken("peak_below_traffic", message, ("dram_peak_bytes_per_s",), across=True)
 
 
 def _flop(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Broken]:
@@ -246,7 +256,9 @@ def _flop(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Brok
     for of, count, names in _rates(q, spec):
         reached, peak = rate(count, q), _highest_peak(of, q, spec, clock)
         if reached is not None and peak is not None and reached > peak * limits.peak_pct / 100.0:
-            sparse = " (2:4 sparsity could explain it)" if names == ("tensor_flop",) and spec and spec.sparse else ""
+            twice = reached <= 2 * peak * limits.peak_pct / 100.0
+            possible = twice and names == ("tensor_flop",) and spec is not None and spec.sparse is not None
+            sparse = " (2:4 sparsity could explain it)" if possible else ""
             message = f"{reached / 1e12:.5g} TFLOP/s of {of}, over the dense peak at the highest clock, "
             yield _Broken("flop_over_peak", f"{message}{peak / 1e12:.5g}{sparse}", names, across=True)
 

@@ -25,6 +25,8 @@ RoofChoice = Literal["spec", "counters"]
 CLOCK_TOLERANCE: Final = 1.01
 """An SM clock above the board's maximum by more than this is no clock: on an H200, counters of kernels under 5 us gave
 up to 2.14 GHz of at most 1.98, those of longer ones never more than 1.98."""
+LEAST_CLOCK: Final = 0.02
+"""Of the maximum, below which an SM clock is no clock of a kernel that runs, but one in another unit."""
 FIRST_PACKED_FP32: Final = (10, 0)
 """The first compute capability with packed FP32 instructions (FFMA2; CUDA Binary Utilities, Blackwell table)."""
 TENSOR_RATES: Final[Mapping[str, RateType]] = {
@@ -154,9 +156,11 @@ def maximum_clock_hz(quantities: Quantities, spec: GpuSpec | None) -> float | No
 
 
 def clock_is_plausible(quantities: Quantities, spec: GpuSpec | None) -> bool:
-    """The SM clock is above 0 and not above the board's maximum, where that is known."""
+    """The SM clock is above 0 and, where the board's maximum is known, neither above it nor far below all it can do."""
     clock, maximum = quantities.sm_clock_hz, maximum_clock_hz(quantities, spec)
-    return clock is None or (clock > 0 and (maximum is None or clock <= maximum * CLOCK_TOLERANCE))
+    if clock is None or maximum is None:
+        return clock is None or clock > 0
+    return maximum * LEAST_CLOCK <= clock <= maximum * CLOCK_TOLERANCE
 
 
 def observed_clock_hz(quantities: Quantities, spec: GpuSpec | None) -> float | None:
@@ -207,6 +211,20 @@ def dominant(work: Mapping[str, float], roofs: Mapping[str, Roof | None]) -> str
     found = max(seconds, key=seconds.__getitem__)
     hidden = any(count > work[found] for name, count in work.items() if name not in seconds)
     return None if hidden else found
+
+
+def mixed_peak(work: Mapping[str, float], roofs: Mapping[str, Roof | None], *, overlap: bool) -> float | None:
+    """FLOP/s of all types together when each runs at its own peak; None where no type has one.
+
+    Args:
+        work: FLOP by type, none of them 0.
+        roofs: the peak of each of those types, where there is one.
+        overlap: the pipes may work at once, as within a kernel; else one type after the other, as in several kernels.
+    """
+    seconds = [count / roof.per_second for name, count in work.items() if (roof := roofs.get(name)) is not None]
+    if not seconds:
+        return None
+    return sum(work.values()) / (max(seconds) if overlap else sum(seconds))
 
 
 def attainable(peak: float, bandwidth: float, flop: float, moved_bytes: float) -> float:
@@ -262,14 +280,14 @@ def _counter_bandwidth(level: Level, q: Quantities, spec: GpuSpec | None) -> Roo
     else:
         clock = observed_clock_hz(q, spec)
         found = None if clock is None or q.l1_peak_bytes_per_cycle is None else q.l1_peak_bytes_per_cycle * clock
-    return Roof(found, "counters") if found else None
+    return Roof(found, "counters") if found and found > 0 else None
 
 
 def _counter_peak(of: str, q: Quantities, spec: GpuSpec | None) -> Roof | None:
-    if of != "fp32" or not q.fp32_peak_per_cycle:
+    if of != "fp32" or (q.fp32_peak_per_cycle or 0.0) <= 0:
         return None
     clock = observed_clock_hz(q, spec)
-    return None if clock is None else Roof(q.fp32_peak_per_cycle * clock, "counters")
+    return None if clock is None else Roof((q.fp32_peak_per_cycle or 0.0) * clock, "counters")
 
 
 def _preferred(choice: RoofChoice, of_spec: Roof | None, of_counters: Callable[[], Roof | None]) -> Roof | None:

@@ -20,6 +20,7 @@ from kprof.roofline import (
     count_flop,
     dominant,
     intensity,
+    mixed_peak,
     observed_clock_hz,
     packed_fp32_possible,
     peak_at_clock,
@@ -183,6 +184,15 @@ def test_the_dominant_type_takes_most_time_at_its_peak() -> None:
     assert dominant({"fp32": 5.0, "fp8": 6.0}, roofs) is None
     assert dominant({"fp8": 6.0}, roofs) is None
     assert dominant({}, roofs) is None
+
+
+def test_the_peak_of_a_mix() -> None:
+    roofs = {"fp32": Roof(100.0, "spec"), "bf16": Roof(1000.0, "spec"), "fp8": None}
+    work = {"fp32": 100.0, "bf16": 1000.0}
+    assert mixed_peak(work, roofs, overlap=False) == 550.0
+    assert mixed_peak(work, roofs, overlap=True) == 1100.0
+    assert mixed_peak({"bf16": 5.0}, roofs, overlap=False) == 1000.0
+    assert mixed_peak({"fp8": 5.0}, roofs, overlap=True) is None
 
 
 def test_intensity_and_rate_without_bytes_or_time() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
+
 from kprof.blocks.base import Absence, absent_block, finish
 from kprof.blocks.roofline_reasons import why_null
 from kprof.blocks.roofline_records import NCU_AND_ROOFS, Ceiling, Point, RooflineBlock
@@ -18,6 +20,7 @@ from kprof.roofline import (
     LEVELS,
     TENSOR_RATES,
     Flop,
+    Level,
     Roof,
     RoofChoice,
     attainable,
@@ -28,6 +31,7 @@ from kprof.roofline import (
     dominant,
     integer,
     intensity,
+    mixed_peak,
     observed_clock_hz,
     peak_at_clock,
     rate,
@@ -41,6 +45,10 @@ SHOWN: Final = (
     "fp64_add", "fp64_mul", "fp64_fma", "tensor_flop",
 )  # fmt: skip
 """The quantities that the block shows over time; the clock is not among them: one that cannot be true is null."""
+PEAKS: Final = ("dram_peak_bytes_per_s", "l2_peak_bytes_per_s", "l1_peak_bytes_per_cycle", "fp32_peak_per_cycle")
+"""The quantities that roofs are made of where they come from the counters."""
+_MIXED_SHARE: Final = 0.05
+"""Share of the time at their peaks from which types beside the first one are worth a word."""
 _LITTLE_BYTES: Final = 2.0**20
 """Bytes at L2 below which they say nothing of how a kernel accesses memory."""
 _CEILING_NAMES: Final[Mapping[str, str]] = {
@@ -85,10 +93,25 @@ class _Seen:
 
     @cached_property
     def dram_roof(self) -> Roof | None:
-        return bandwidth_roof("dram", self.quantities, self.spec, self.choice)
+        return self.bandwidth("dram")
+
+    @cached_property
+    def believed(self) -> Quantities:
+        """The quantities without those peaks of ncu's that cannot be true: what is left makes the roofs."""
+        doubted = {name: None for name in PEAKS if self.profile.is_doubted(name)}
+        return msgspec.structs.replace(self.quantities, **doubted) if doubted else self.quantities
+
+    @cached_property
+    def mixed_peak(self) -> float | None:
+        """FLOP/s of the launch's types together: within a kernel pipes work at once, several kernels take turns."""
+        peaks = {name: self.peak(name) for name in self.work}
+        return mixed_peak(self.work, peaks, overlap=self.quantities.launches == 1)
+
+    def bandwidth(self, level: Level) -> Roof | None:
+        return bandwidth_roof(level, self.believed, self.spec, self.choice)
 
     def peak(self, of: str) -> Roof | None:
-        return compute_roof(of, self.quantities, self.spec, self.choice)
+        return compute_roof(of, self.believed, self.spec, self.choice)
 
 
 def roofline_block(profile: CounterProfile, roof: RoofChoice = "spec") -> RooflineBlock:
@@ -131,7 +154,7 @@ def _absence(seen: _Seen) -> Absence | None:
 
 
 def _warnings(seen: _Seen) -> tuple[Reason, ...]:
-    told = []
+    told = [finding.reason for finding in seen.profile.findings_on(*PEAKS)]
     if seen.spec is None and seen.profile.spec_reason is not None:
         told.append(seen.profile.spec_reason)
     operations = {name: count for name, count in (seen.flop.tensor or {}).items() if integer(name)}
@@ -139,10 +162,23 @@ def _warnings(seen: _Seen) -> tuple[Reason, ...]:
         text = ", ".join(f"{count:.4g} of {name}" for name, count in operations.items())
         message = f"tensor operations that are no FLOP and stand under no roof here: {text}"
         told.append(Reason(code="integer_operations", message=message))
+    told += _mixed(seen)
     if _bypasses_l1(seen.quantities):
         message = "L1 looked up less than half of what L2 gave to the SMs: TMA and the like bypass it, and so its bytes"
         told.append(Reason(code="l1_bypassed", message=message))
     return tuple(told)
+
+
+def _mixed(seen: _Seen) -> list[Reason]:
+    """Several kernels of unlike types: no single ceiling of the plot stands above their common point."""
+    peaks = {name: seen.peak(name) for name in seen.work}
+    seconds = {name: count / roof.per_second for name, count in seen.work.items() if (roof := peaks[name]) is not None}
+    shares = {name: part / sum(seconds.values()) for name, part in seconds.items()}
+    if seen.quantities.launches == 1 or 1 - max(shares.values(), default=1.0) < _MIXED_SHARE:
+        return []
+    text = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda one: -one[1]))
+    message = f"FLOP of several types, at their peaks {text} of the time: the roof of all together is that of the mix"
+    return [Reason(code="mixed_types", message=message, hint="kernels[] has each launch under its own roof.")]
 
 
 def _bypasses_l1(quantities: Quantities) -> bool:
@@ -219,7 +255,7 @@ def _roof(seen: _Seen) -> dict[str, Any]:
     found["ridge_point"] = peak.per_second / bandwidth.per_second
     if flop is None or quantities.dram_bytes is None:
         return found
-    limit = attainable(peak.per_second, bandwidth.per_second, flop, quantities.dram_bytes)
+    limit = attainable(seen.mixed_peak or peak.per_second, bandwidth.per_second, flop, quantities.dram_bytes)
     found["attainable_tflops"] = limit / 1e12 if flop else 0.0
     if flop:
         found["roofline_pct"] = _percent(rate(flop, quantities), limit)
@@ -229,7 +265,7 @@ def _roof(seen: _Seen) -> dict[str, Any]:
 def _ceilings(seen: _Seen) -> tuple[Ceiling, ...]:
     made = []
     for level in LEVELS:
-        roof = bandwidth_roof(level, seen.quantities, seen.spec, seen.choice)
+        roof = seen.bandwidth(level)
         if roof is not None:
             name = _CEILING_NAMES[level]
             made.append(Ceiling(name=name, level=level, source=roof.source, bandwidth_gbs=roof.per_second / 1e9))

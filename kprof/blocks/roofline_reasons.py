@@ -126,7 +126,7 @@ class _Why:
         if getattr(self.flop, kind) is not None:
             return ""
         if kind == "tensor":
-            return "tensor_counters_not_collected"
+            return self.quantities.missing.get("tensor_flop", "tensor_counters_not_collected")
         return self._missing(*_COUNTS[kind]) or "packed_fp32_not_collected"
 
     def _no_clock(self) -> str:

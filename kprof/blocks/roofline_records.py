@@ -66,7 +66,7 @@ class RooflineBlock(Block, frozen=True, kw_only=True):
     fp16_tflops: Annotated[float | None, metric("TFLOP/s", f"FP16: {_OUTSIDE}", source=NCU)] = None
     fp64_tflops: Annotated[float | None, metric("TFLOP/s", f"FP64: {_OUTSIDE}", source=NCU)] = None
     tensor_tflops: Annotated[
-        dict[str, float] | None,
+        dict[str, float | None] | None,
         metric(
             "TFLOP/s",
             "Tensor rate by element type, types with none left out; integers are 1e12 operations a second and no FLOP",
@@ -93,7 +93,12 @@ class RooflineBlock(Block, frozen=True, kw_only=True):
         float | None, metric("FLOP/byte", "Peak rate of roof_type over DRAM bandwidth", source=ROOFS)
     ] = None
     attainable_tflops: Annotated[
-        float | None, metric("TFLOP/s", "Smaller of peak and intensity times bandwidth", source=NCU_AND_ROOFS)
+        float | None,
+        metric(
+            "TFLOP/s",
+            "Smaller of intensity times bandwidth and the peak of the mix of types",
+            source=NCU_AND_ROOFS,
+        ),
     ] = None
     roofline_pct: Annotated[
         float | None, metric("%", "FLOP rate over attainable", better="higher", source=NCU_AND_ROOFS)

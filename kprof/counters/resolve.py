@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kprof.counter_evidence import ProfiledLaunch
 from kprof.counters.families import is_family_member, stall_cycles, stall_samples, tensor_flop
-from kprof.counters.formulas import Formula, Quantity
+from kprof.counters.formulas import MOST, Formula, Quantity
 from kprof.counters.quantities import Quantities, table
 
 DEVICE_NAME: Final = "device__attribute_display_name"
@@ -60,11 +60,17 @@ def resolve(launch: ProfiledLaunch) -> Quantities:
     _from_shape(launch, values, sources, missing)
     board = metrics.get(DEVICE_NAME)
     members = {name: value for name, value in metrics.items() if is_family_member(name)}
+    families: dict[str, Any] = {
+        "stall_cycles": stall_cycles(members, values.get("warp_cycles_per_instruction")),
+        "stall_samples": stall_samples(members),
+        "tensor_flop": tensor_flop(members),
+    }
+    for name, found in families.items():
+        if any(abs(value) > MOST for value in found.values()):
+            families[name], missing[name] = {}, IMPLAUSIBLE
     return Quantities(
         **values,
-        stall_cycles=stall_cycles(members, values.get("warp_cycles_per_instruction")),
-        stall_samples=stall_samples(members),
-        tensor_flop=tensor_flop(members),
+        **families,
         device_name=board if isinstance(board, str) else None,
         sources=sources,
         missing=missing,

@@ -119,6 +119,9 @@ def _rates(roofline: RooflineBlock) -> Iterator[list[str] | None]:
     for name, rate in (roofline.tensor_tflops or {}).items():
         share, now = utilised.get(name), at_clock.get(name)
         of_now = "" if now is None else f", {_percent(now)} at this clock"
+        if rate is None:
+            yield [f"{name.upper()} tensor", "-", roofline.reasons.get(f"tensor_tflops.{name}", "null")]
+            continue
         yield [f"{name.upper()} tensor", _tflops(rate), "" if share is None else f"{_percent(share)} of spec{of_now}"]
 
 

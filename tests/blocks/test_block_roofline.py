@@ -229,6 +229,23 @@ def test_several_launches_are_sums_over_sums() -> None:
     assert block.roof_type == "bf16"
 
 
+def test_several_launches_of_unlike_types_stand_under_the_roof_of_their_mix() -> None:
+    launches = [probe("fma_fp32"), probe("mma_fp16")]
+    block = block_of(combine(launches))
+    least_us = sum(block_of(one).roofline_pct * (one.duration_ns or 0.0) / 1e5 for one in launches)  # type: ignore[operator]
+    took_us = sum(one.duration_ns or 0.0 for one in launches) / 1e3
+    assert block.roofline_pct == pytest.approx(100 * least_us / took_us, rel=1e-3)
+    assert [warning.code for warning in block.warnings] == ["mixed_types"]
+    assert not any(warning.code == "mixed_types" for one in launches for warning in block_of(one).warnings)
+
+
+def test_a_peak_of_ncus_below_what_moved_is_no_roof() -> None:
+    wrong = changed(COPY, dram_peak_bytes_per_s=1e6)
+    block = roofline_block(profile(wrong, h200(), *audit(wrong, h200())), "counters")
+    assert block.peak_bandwidth_gbs == 4800.0
+    assert [warning.code for warning in block.warnings] == ["peak_below_traffic"]
+
+
 @pytest.mark.parametrize(("report", "launch_id"), every_launch())
 def test_every_null_of_every_recorded_launch_has_its_reason(report: str, launch_id: int) -> None:
     quantities = quantities_of(report, launch_id)

@@ -115,3 +115,10 @@ def test_grid_and_block_are_known_of_every_launch() -> None:
     found = resolve(launch)
     assert (found.grid_size, found.block_size) == (8.0, 256.0)
     assert found.sources["grid_size"] == "grid size"
+
+
+def test_a_member_too_large_takes_its_family_with_it() -> None:
+    names = [f"sm__ops_path_tensor_src_{kind}_dst_fp32.sum" for kind in ("bf16", "fp16")]
+    assert set(resolved(dict.fromkeys(names, 8.0)).tensor_flop) == {"bf16", "fp16"}
+    found = resolved({names[0]: 8.0, names[1]: 1e300})
+    assert (found.tensor_flop, found.missing["tensor_flop"]) == ({}, "implausible")
