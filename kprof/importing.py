@@ -14,6 +14,7 @@ from kprof import __version__
 from kprof.capture import Capture
 from kprof.collectors.ncu.reading import read_report
 from kprof.counter_evidence import COUNTER_BLOCKS, CountersEvidence, ProfiledLaunch
+from kprof.counters.devices import busiest_device
 from kprof.counters.resolve import resolve
 from kprof.errors import UsageError
 from kprof.evidence import Environment
@@ -58,9 +59,17 @@ def _matching(evidence: CountersEvidence, kernel: re.Pattern[str]) -> tuple[Prof
     return found
 
 
+def _of_main_device(launches: tuple[ProfiledLaunch, ...]) -> ProfiledLaunch:
+    """The first launch on the device with most time."""
+    if len({launch.device for launch in launches}) == 1:
+        return launches[0]
+    chosen = busiest_device((launch.device, resolve(launch).duration_ns) for launch in launches)
+    return next(launch for launch in launches if launch.device == chosen)
+
+
 def _environment(evidence: CountersEvidence, command: tuple[str, ...]) -> Environment:
-    """What the report says of the device of its first launch."""
-    first = evidence.launches[0]
+    """What the report says of its device; of several of the one that analysis is about."""
+    first = _of_main_device(evidence.launches)
     told = resolve(first)
     sms, memory, l2 = (
         None if value is None else int(value) for value in (told.sm_count, told.memory_bytes, told.l2_size_bytes)

@@ -52,7 +52,7 @@ class BottleneckBlock(Block, frozen=True, kw_only=True):
         metric("text", "The kernel whose label it is, of several the longest; null: no kernel's", source=_RULES),
     ] = None
     time_share_pct: Annotated[
-        float | None, metric("%", "Device time of all launches with this label, of all profiled", source=SOURCE)
+        float | None, metric("%", "Device time of all launches with this label, of all on that device", source=SOURCE)
     ] = None
     evidence: Annotated[tuple[Evidence, ...] | None, metric("record", "The numbers behind it", source=SOURCE)] = None
     advice: Annotated[tuple[Advice, ...] | None, metric("record", "What to do about it", source=_RULES)] = None
@@ -65,12 +65,13 @@ class BottleneckBlock(Block, frozen=True, kw_only=True):
     )
 
 
-def bottleneck_block(verdict: Verdict, of: tuple[str, float] | None = None) -> BottleneckBlock:
+def bottleneck_block(verdict: Verdict, of: tuple[str, float | None] | None = None) -> BottleneckBlock:
     """The block of a verdict.
 
     Args:
         verdict: what analysis says.
         of: the kernel whose label it is, and the share of the time that has the label; None: no kernel's.
+            A share of None: some launch's time is not known.
     """
     told = tuple(reason for reason in (_missing(verdict), _doubted(verdict)) if reason is not None)
     unknown = verdict.family == "unknown"
@@ -83,13 +84,13 @@ def bottleneck_block(verdict: Verdict, of: tuple[str, float] | None = None) -> B
         family=verdict.family,
         limiter=verdict.limiter,
         kernel=of[0] if of is not None else None,
-        time_share_pct=of[1] * 100 if of is not None else None,
+        time_share_pct=of[1] * 100 if of is not None and of[1] is not None else None,
         evidence=tuple(_evidence(proof) for proof in verdict.proofs),
         advice=tuple(_advice(step) for step in verdict.steps),
         margin_pct=None if verdict.margin is None else verdict.margin * 100,
         near_border=verdict.near_border,
     )
-    return finish(block, lambda path: _why_null(verdict, path))
+    return finish(block, lambda path: _why_null(verdict, path, timeless=of is not None and of[1] is None))
 
 
 def _missing(verdict: Verdict) -> Reason | None:
@@ -118,9 +119,13 @@ def _advice(step: Step) -> Advice:
     return Advice(text=step.text, at_most_x=step.at_most_x)
 
 
-def _why_null(verdict: Verdict, path: str) -> str:
+def _why_null(verdict: Verdict, path: str, *, timeless: bool) -> str:
     if path == "limiter":
         return _NO_LIMITER.get(verdict.family, "counters_missing")
+    if timeless and path == "time_share_pct":
+        return "launches_without_time"
+    if verdict.family == "unknown" and path in ("kernel", "time_share_pct"):
+        return "counters_missing"
     if path in ("kernel", "time_share_pct"):
         return "host_bound" if verdict.family == "launch" else "one_launch"
     if path == "near_border":

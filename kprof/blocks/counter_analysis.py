@@ -16,6 +16,7 @@ from kprof.capture import Capture
 from kprof.counter_evidence import ProfiledLaunch
 from kprof.counter_profile import CounterProfile
 from kprof.counters.combine import combine
+from kprof.counters.devices import busiest_device
 from kprof.counters.quantities import Quantities
 from kprof.counters.resolve import resolve
 from kprof.evidence import Environment, Reason, Side
@@ -127,6 +128,7 @@ class CounterAnalysis:
         told = list(evidence.warnings) if evidence is not None else []
         if self.main is not None and self.main.other_devices:
             told.append(_several_devices(self.main))
+        told += _without_time(self.launches)
         if self._gpu is not None and self.launches:
             told += _overridden(self._gpu, self.launches[0].profile.quantities, self._capture.environment)
         return tuple(dict.fromkeys(told))
@@ -144,6 +146,19 @@ class CounterAnalysis:
         if key not in self._boards:
             self._boards[key] = _match(quantities, self._capture.environment)
         return self._boards[key]
+
+
+def _without_time(launches: Sequence[LaunchAnalysis]) -> list[Reason]:
+    """Some launches have no time that could be true."""
+    timeless = [one for one in launches if one.duration_us is None]
+    if not timeless:
+        return []
+    codes = ", ".join(sorted({one.profile.quantities.missing["duration_ns"] for one in timeless}))
+    message = (
+        f"{len(timeless)} of {len(launches)} launches have no time above 0 (gpu__time_duration.sum: {codes}): no rate "
+        "of theirs is known, nor their share of the whole"
+    )
+    return [Reason(code="launches_without_time", message=message, hint="Profile with gpu__time_duration.sum.")]
 
 
 def _match(quantities: Quantities, environment: Environment) -> _Board:
@@ -172,17 +187,16 @@ def _whole(value: float | None) -> int | None:
 
 def _one_device(launches: Sequence[LaunchAnalysis]) -> SideAnalysis:
     """Times of different devices are not added up: the device with most time is the one."""
-    times: dict[int | None, float] = {}
-    for one in launches:
-        times[one.launch.device] = times.get(one.launch.device, 0.0) + (one.duration_us or 0.0)
-    chosen = max(times, key=lambda device: times[device])
-    return SideAnalysis(tuple(one for one in launches if one.launch.device == chosen), len(times) - 1)
+    chosen = busiest_device((one.launch.device, one.duration_us) for one in launches)
+    devices = {one.launch.device for one in launches}
+    return SideAnalysis(tuple(one for one in launches if one.launch.device == chosen), len(devices) - 1)
 
 
 def _several_devices(side: SideAnalysis) -> Reason:
     device = side.launches[0].launch.device
+    which = "those that name no device" if device is None else f"device {device}"
     return Reason(
         code="several_devices",
-        message=f"launches on {side.other_devices + 1} devices; these numbers are of device {device}, with most time",
+        message=f"launches on {side.other_devices + 1} devices; these numbers are of {which}, with most time",
         hint="kernels[] has the launches of all of them.",
     )

@@ -92,14 +92,19 @@ def _waterfall(capture: Capture, task: Task) -> WaterfallBlock:
     return waterfall_block(launches.kernel, floor.us, floor.reasons.get("us", "not_collected"))
 
 
-def _of_which(kernels: list[KernelVerdict], verdict: Verdict) -> tuple[str, float] | None:
-    """The kernel whose label it is, and the share of time of all launches with that label; None: it is no kernel's."""
+def _of_which(kernels: list[KernelVerdict], verdict: Verdict) -> tuple[str, float | None] | None:
+    """The kernel whose label it is, and the share of time of all launches with that label; None: it is no kernel's.
+
+    The share is None where some launch's time is not known.
+    """
     alike = [one for one in kernels if one.verdict.label == verdict.label]
-    whole = sum(one.duration_us for one in kernels)
-    if not alike or not whole:
+    if not alike:
         return None
-    longest = max(alike, key=lambda one: one.duration_us)
-    return longest.name, sum(one.duration_us for one in alike) / whole
+    longest = max(alike, key=lambda one: one.duration_us or 0.0)
+    times = [one.duration_us for one in kernels if one.duration_us is not None]
+    if len(times) < len(kernels) or not sum(times):
+        return longest.name, None
+    return longest.name, sum(one.duration_us or 0.0 for one in alike) / sum(times)
 
 
 def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> BottleneckBlock:
@@ -109,7 +114,7 @@ def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> Bott
         return absent_block(BottleneckBlock, skipped, NCU)
     main = counters.main
     kernels = [
-        KernelVerdict(base_name(one.launch.name), one.duration_us or 0.0, one.verdict)
+        KernelVerdict(base_name(one.launch.name), one.duration_us, one.verdict)
         for one in (main.launches if main is not None else ())
     ]
     verdict = workload_verdict(kernels, task.host_share)

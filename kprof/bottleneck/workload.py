@@ -14,7 +14,8 @@ class KernelVerdict:
     """One launch of the call, its time and what holds it back."""
 
     name: str
-    duration_us: float
+    duration_us: float | None
+    """None: its time is not known."""
     verdict: Verdict
 
 
@@ -68,11 +69,16 @@ def _with_border(verdict: Verdict, border: Border, runner_up: str) -> Verdict:
 
 
 def _most_time(kernels: Sequence[KernelVerdict]) -> Verdict | None:
-    """The verdict that most device time shares, as the longest launch with it has it."""
+    """The verdict that most device time shares, as the longest launch with it has it.
+
+    Launches whose time is not known have no say, unless all say the same.
+    """
     if not kernels:
         return None
     by_label: dict[str, float] = {}
     for kernel in kernels:
-        by_label[kernel.verdict.label] = by_label.get(kernel.verdict.label, 0.0) + kernel.duration_us
+        by_label[kernel.verdict.label] = by_label.get(kernel.verdict.label, 0.0) + (kernel.duration_us or 0.0)
+    if len(by_label) > 1 and not any(by_label.values()):
+        return Verdict("unknown", missing=("the time of each launch",))
     label = max(by_label, key=lambda name: by_label[name])
-    return max((k for k in kernels if k.verdict.label == label), key=lambda k: k.duration_us).verdict
+    return max((k for k in kernels if k.verdict.label == label), key=lambda k: k.duration_us or 0.0).verdict

@@ -69,8 +69,11 @@ def _counter_parts(report: Report, style: Style) -> list[list[str]]:
 
 
 def _counted(report: Report) -> int:
-    """Launches that the counter blocks put together: the kernel's, or all of an import."""
-    return sum(one.sol is not None and one.side in (None, "kernel") for one in report.kernels)
+    """Launches that the counter blocks put together: the kernel's, or of an import all on its main device."""
+    counted = [one for one in report.kernels if one.sol is not None and one.side in (None, "kernel")]
+    if report.source != "imported":
+        return len(counted)
+    return sum(f"cuda:{one.device or 0}" == report.environment.device for one in counted)
 
 
 def _subject(report: Report) -> str:
@@ -78,7 +81,8 @@ def _subject(report: Report) -> str:
     if report.workload.kernel_file is not None:
         return f"{PurePath(report.workload.kernel_file).name}: {report.workload.entry}"
     imported = report.counters.report_file if report.counters is not None else None
-    return f"{PurePath(imported).name}: {len(report.kernels)} launches" if imported else "imported"
+    launches = "1 launch" if len(report.kernels) == 1 else f"{len(report.kernels)} launches"
+    return f"{PurePath(imported).name}: {launches}" if imported else "imported"
 
 
 def _build_lines(block: BuildBlock, style: Style) -> list[str]:

@@ -12,6 +12,7 @@ from kprof.bottleneck.workload import HostShare, KernelVerdict, workload_verdict
 from kprof.counter_profile import CounterProfile, Finding
 from kprof.counters.families import MAIN_STATES
 from kprof.counters.quantities import Quantities
+from kprof.gpuspec import resolve_gpu
 
 BUSY = {
     "issue_pct": 20.0, "fma_pct": 5.0, "alu_pct": 5.0, "xu_pct": 1.0, "tensor_pct": 0.0, "fp64_pct": 0.0,
@@ -218,3 +219,23 @@ def test_workload_takes_the_label_with_most_time() -> None:
     assert found is not None
     assert found.label == "latency/under_filled"
     assert workload_verdict([], None) is None
+
+
+def test_launches_without_a_time_have_no_say_unless_all_agree() -> None:
+    small, large = verdict(grid_size=2.0), verdict(dram_busy_pct=95.0)
+    one_time = workload_verdict([KernelVerdict("a", None, small), KernelVerdict("b", 1.0, large)], None)
+    no_time = workload_verdict([KernelVerdict("a", None, small), KernelVerdict("b", None, large)], None)
+    alike = workload_verdict([KernelVerdict("a", None, large), KernelVerdict("b", None, large)], None)
+    assert one_time is not None
+    assert one_time.label == "memory/dram"
+    assert no_time is not None
+    assert (no_time.label, no_time.missing) == ("unknown", ("the time of each launch",))
+    assert alike is not None
+    assert alike.label == "memory/dram"
+
+
+def test_a_peak_below_what_moved_makes_no_label() -> None:
+    own = {**BUSY, "dram_busy_pct": None, "dram_bytes": 2e9, "duration_ns": 1e6, "dram_peak_bytes_per_s": 1e11}
+    quantities = Quantities(**FULL_GRID, **own)  # type: ignore[arg-type]
+    doubt = Finding("peak_below_traffic", "less than what moved", ("dram_peak_bytes_per_s",))
+    assert classify(CounterProfile(quantities, resolve_gpu("h200-sxm-141gb"), None, (doubt,))).family == "latency"

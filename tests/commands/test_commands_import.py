@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +117,47 @@ def test_neither_torch_nor_numpy_is_loaded(kprof: Any, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.strip() == "set()"
     assert json.loads((tmp_path / "r.json").read_text())["source"] == "imported"
+
+
+def raw_probes(tmp_path: Path, change: Callable[[list[str], list[list[str]]], None]) -> Path:
+    """The probes' raw page with changed cells."""
+    with (DATA / "probes.raw.csv").open(newline="") as file:
+        head, units, *rows = csv.reader(file)
+    change(head, rows)
+    path = tmp_path / "changed.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([head, units, *rows])
+    return path
+
+
+def test_without_times_no_launch_speaks_for_all(kprof: Any, tmp_path: Path) -> None:
+    def forget(head: list[str], rows: list[list[str]]) -> None:
+        times = [index for index, name in enumerate(head) if name.startswith("gpu__time_duration")]
+        for row in rows:
+            for index in times:
+                row[index] = "n/a"
+
+    report = kprof("import", raw_probes(tmp_path, forget), "-q").report
+    explained(report)
+    bound = report["blocks"]["bottleneck"]
+    assert (bound["status"], bound["family"], bound["reason"]["code"]) == ("unavailable", "unknown", "counters_missing")
+    assert [one["code"] for one in report["counters"]["warnings"]] == ["launches_without_time"]
+    assert all(launch["bottleneck"]["family"] != "unknown" for launch in report["kernels"])
+
+
+def test_of_several_devices_the_header_names_the_one_of_the_numbers(kprof: Any, tmp_path: Path) -> None:
+    def move(head: list[str], rows: list[list[str]]) -> None:
+        rows[0][head.index("Device")] = "1"
+        rows[0][head.index("device__attribute_display_name")] = "NVIDIA L4"
+
+    run = kprof("import", raw_probes(tmp_path, move))
+    environment, launches = run.report["environment"], len(run.report["kernels"])
+    assert (environment["device"], environment["device_name"]) == ("cuda:0", "NVIDIA H200")
+    assert [one["code"] for one in run.report["counters"]["warnings"]] == ["several_devices"]
+    assert f"{launches - 1} launches together" in run.stderr
+
+
+def test_a_capture_is_sent_to_the_other_command(kprof: Any) -> None:
+    run = kprof("import", DATA.parent / "h200" / "matmul_bf16.json")
+    assert run.code == 2
+    assert "kprof analyze --capture" in run.stderr
