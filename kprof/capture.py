@@ -30,6 +30,7 @@ from kprof.floor_evidence import FloorEvidence
 
 CAPTURE_VERSION: Final = 1
 _WRITE_ONE = "Give a file written by kprof analyze --save-capture."
+_IMPORT_ONE = "A report of Nsight Compute goes to kprof import."
 _REMAKE = "Make the capture again with kprof analyze --save-capture."
 
 
@@ -92,7 +93,7 @@ def decode_capture(data: bytes, source: str) -> Capture:
     try:
         head: Any = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
-        raise InputFileError(f"{source} is not JSON: {error}", _WRITE_ONE) from error
+        raise InputFileError(f"{source} is not JSON: {error}", f"{_WRITE_ONE} {_IMPORT_ONE}") from error
     except RecursionError as error:
         raise InputFileError(f"{source} is not a capture: it is nested too deeply", _WRITE_ONE) from error
     version = head.get("capture_version") if isinstance(head, dict) else None
