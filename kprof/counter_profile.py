@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from kprof.board import GpuSpec
 from kprof.counters.quantities import Quantities
@@ -45,7 +46,11 @@ class CounterProfile:
 
     def is_doubted(self, name: str) -> bool:
         """Some finding is about the quantity of that name."""
-        return any(name in finding.quantities for finding in self.findings)
+        return name in self._doubted
+
+    @cached_property
+    def _doubted(self) -> frozenset[str]:
+        return frozenset(name for finding in self.findings for name in finding.quantities)
 
     def findings_on(self, *names: str) -> tuple[Finding, ...]:
         """The findings that are about any of the quantities named."""

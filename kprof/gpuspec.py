@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -133,6 +134,7 @@ def resolve_gpu(argument: str) -> GpuSpec:
     )
 
 
+@lru_cache(maxsize=1024)
 def normalise_name(name: str) -> str:
     """A name without what carries no meaning: letter case, hyphens for spaces, the vendor in front."""
     return re.sub(r"[\s_-]+", " ", name.casefold()).strip().removeprefix("nvidia ")

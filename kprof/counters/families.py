@@ -113,7 +113,8 @@ def tensor_flop(metrics: Mapping[str, float | str]) -> dict[str, float]:
     by_source: dict[str, list[tuple[_TensorName, float]]] = {}
     for entry in entries:
         by_source.setdefault(entry[0].src, []).append(entry)
-    return {src: _tensor_total(group) for src, group in by_source.items()}
+    # Most kernels use no tensor core: a sum of nothing needs no telling apart.
+    return {src: _tensor_total(group) if any(value for _, value in group) else 0.0 for src, group in by_source.items()}
 
 
 def _tensor_total(entries: list[tuple[_TensorName, float]], level: int = 0) -> float:

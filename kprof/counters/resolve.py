@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from kprof.counter_evidence import ProfiledLaunch
@@ -31,9 +32,28 @@ def is_wanted(name: str) -> bool:
     return name in known_names() or is_family_member(name)
 
 
-@cache
-def _plan() -> tuple[tuple[str, Quantity], ...]:
-    return tuple(table().items())
+@dataclass(frozen=True)
+class _Layout:
+    """What can be had from the metrics of these names: worked out once, for reports of thousands of launches."""
+
+    possible: tuple[tuple[str, Quantity, tuple[Formula, ...]], ...]
+    """The quantities that some metric is of, each with the formulas all of whose metrics are there."""
+    never: tuple[str, ...]
+    """The quantities none of whose metrics is there."""
+    members: tuple[str, ...]
+    """The metrics of families."""
+
+
+@lru_cache(maxsize=64)
+def _layout(names: tuple[str, ...], absent: tuple[str, ...]) -> _Layout:
+    known, seen = frozenset(names), frozenset((*names, *absent))
+    possible, never = [], []
+    for name, quantity in table().items():
+        if quantity.names.isdisjoint(seen):
+            never.append(name)
+        else:
+            possible.append((name, quantity, tuple(f for f in quantity.formulas if known.issuperset(f.names))))
+    return _Layout(tuple(possible), tuple(never), tuple(name for name in names if is_family_member(name)))
 
 
 def resolve(launch: ProfiledLaunch) -> Quantities:
@@ -41,12 +61,11 @@ def resolve(launch: ProfiledLaunch) -> Quantities:
     metrics = launch.metrics
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    missing: dict[str, str] = {}
-    for name, quantity in _plan():
-        for formula in quantity.formulas:
-            first = metrics.get(formula.names[0])
-            if first is None:
-                continue
+    layout = _layout(tuple(metrics), tuple(launch.absent))
+    missing = dict.fromkeys(layout.never, NOT_COLLECTED)
+    for name, quantity, formulas in layout.possible:
+        for formula in formulas:
+            first = metrics[formula.names[0]]
             value = first if formula.is_plain and type(first) is float else _answer(formula, metrics)
             if value is not None:
                 if quantity.allows(value):
@@ -59,7 +78,7 @@ def resolve(launch: ProfiledLaunch) -> Quantities:
             missing[name] = _why(quantity.formulas, launch)
     _from_shape(launch, values, sources, missing)
     board = metrics.get(DEVICE_NAME)
-    members = {name: value for name, value in metrics.items() if is_family_member(name)}
+    members = {name: metrics[name] for name in layout.members}
     families: dict[str, Any] = {
         "stall_cycles": stall_cycles(members, values.get("warp_cycles_per_instruction")),
         "stall_samples": stall_samples(members),
