@@ -128,8 +128,9 @@ def resolve_gpu(argument: str) -> GpuSpec:
         raise UsageError(message, "Name one of them, or give a YAML file.")
     nearest = _nearest(wanted, specs)
     hint = f"Nearest: {', '.join(nearest)}. " if nearest else ""
+    is_file = " (a file of that name is here; a spec's name ends in .yaml)" if Path(argument).is_file() else ""
     raise UsageError(
-        f"found GPU name {argument!r}, expected one that kprof knows, or a YAML file",
+        f"found GPU name {argument!r}, expected one that kprof knows, or a YAML file{is_file}",
         f"{hint}kprof specs lists all {len(specs)}.",
     )
 

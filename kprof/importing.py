@@ -55,7 +55,8 @@ def _matching(evidence: CountersEvidence, kernel: re.Pattern[str]) -> tuple[Prof
         names = list(dict.fromkeys(base_name(launch.name) for launch in evidence.launches))
         nearest = difflib.get_close_matches(kernel.pattern, names, n=_MOST_NAMES, cutoff=0.4) or names[:_MOST_NAMES]
         message = f"--kernel {kernel.pattern}: in the name of none of the {len(evidence.launches)} launches"
-        raise UsageError(message, f"Names there: {', '.join(nearest)}{' ...' if len(names) > len(nearest) else ''}")
+        more = f", and {len(names) - len(nearest)} more" if len(names) > len(nearest) else ""
+        raise UsageError(message, f"Names there: {', '.join(nearest)}{more}.")
     return found
 
 

@@ -54,7 +54,11 @@ _NO_COUNTERS: Final = Absence(
 )
 _TOO_FEW: Final = Absence(
     status="unavailable",
-    reason=Reason(code=NOT_COLLECTED, message="the counters of this launch hold no unit's share of its peak"),
+    reason=Reason(
+        code=NOT_COLLECTED,
+        message="there is no unit whose share of its peak was counted in every launch",
+        hint="kernels[] has what was counted of each launch; --kernel leaves some out.",
+    ),
 )
 
 
