@@ -89,19 +89,15 @@ def _is_finite(value: Any, path: str, nulls: list[str]) -> bool:
                 return False
         elif kind is str or kind is int or kind is bool:
             continue
+        elif item is None:
+            if name not in _TOLD_ELSEWHERE:
+                nulls.append(f"{path}[{name}]" if isinstance(name, int) else _join(path, name))
         elif isinstance(name, int):
-            if not _goes_on_finite(item, f"{path}[{name}]", nulls):
+            if not _is_finite(item, f"{path}[{name}]", nulls):
                 return False
-        elif name not in _TOLD_ELSEWHERE and not _goes_on_finite(item, _join(path, name), nulls):
+        elif name not in _TOLD_ELSEWHERE and not _is_finite(item, _join(path, name), nulls):
             return False
     return True
-
-
-def _goes_on_finite(item: Any, path: str, nulls: list[str]) -> bool:
-    if item is None:
-        nulls.append(path)
-        return True
-    return _is_finite(item, path, nulls)
 
 
 def _named_parts(value: Any) -> Iterable[tuple[Any, str | int]]:

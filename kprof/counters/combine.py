@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from kprof.counters.formulas import Combine
 from kprof.counters.quantities import Quantities, table
@@ -34,10 +36,13 @@ def combine(launches: Sequence[Quantities]) -> Quantities:
     if len(launches) == 1:
         return launches[0]
     longest = max(launches, key=lambda one: one.duration_ns or 0.0)
+    columns = dict(
+        zip(Quantities.__struct_fields__, zip(*map(msgspec.structs.astuple, launches), strict=True), strict=True)
+    )
     values: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for name, quantity in table().items():
-        value = _combined(name, quantity.combine, launches, longest)
+        value = _combined(name, quantity.combine, columns, longest)
         if value is not None:
             values[name] = value
         else:
@@ -56,18 +61,19 @@ def combine(launches: Sequence[Quantities]) -> Quantities:
     )
 
 
-def _combined(name: str, how: Combine, launches: Sequence[Quantities], longest: Quantities) -> float | None:
-    found = [getattr(one, name) for one in launches]
+def _combined(name: str, how: Combine, columns: Mapping[str, Sequence[Any]], longest: Quantities) -> float | None:
+    """One quantity of all launches; ``columns`` has each quantity's values, a launch each."""
+    found = columns[name]
     if how == "most":
         value: float | None = getattr(longest, name)
         return value
-    if how == "none" or any(value is None for value in found):
+    if how == "none" or None in found:
         return None
     if how == "sum":
         return float(sum(found))
     if how == "largest":
         return float(max(found))
-    return _weighted(found, [getattr(one, _WEIGHTS[how]) for one in launches])
+    return _weighted(found, columns[_WEIGHTS[how]])
 
 
 def _weighted(values: Sequence[float], weights: Sequence[float | None]) -> float | None:
