@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kprof.board import GpuSpec, RateType
+from kprof.board import GpuSpec, PeakRate, RateType
 from kprof.counters.quantities import Quantities
 
 Level = Literal["dram", "l2", "l1"]
@@ -174,12 +174,17 @@ def bandwidth_roof(level: Level, quantities: Quantities, spec: GpuSpec | None, c
     return _preferred(choice, of_spec, lambda: _counter_bandwidth(level, quantities, spec))
 
 
+def dense_peak(of: str, spec: GpuSpec | None) -> PeakRate | None:
+    """The board's peak of a type; None for a type that no board states one for, too."""
+    return None if spec is None else getattr(spec.peaks, of, None)
+
+
 def compute_roof(of: str, quantities: Quantities, spec: GpuSpec | None, choice: RoofChoice) -> Roof | None:
     """The most FLOP/s of a type, dense, from the first choice, else from the other.
 
     Reports hold a peak of FP32 only: the tensor counters of all instructions state the one with sparsity.
     """
-    peak = None if spec is None else getattr(spec.peaks, of, None)
+    peak = dense_peak(of, spec)
     of_spec = None if peak is None else Roof(peak.flop_per_s, "spec")
     return _preferred(choice, of_spec, lambda: _counter_peak(of, quantities, spec))
 
@@ -188,11 +193,21 @@ def peak_at_clock(of: str, quantities: Quantities, spec: GpuSpec | None, clock_h
     """The most FLOP/s of a type at an SM clock: SMs x FLOP/clk/SM x clock; None without any of them."""
     if clock_hz is None:
         return None
-    peak = None if spec is None else getattr(spec.peaks, of, None)
+    peak = dense_peak(of, spec)
     if spec is not None and peak is not None:
         return float(spec.sm_count * peak.flop_per_clk_per_sm * clock_hz)
     per_cycle = quantities.fp32_peak_per_cycle if of == "fp32" else None
     return None if not per_cycle else per_cycle * clock_hz
+
+
+def seconds_at_peak(work: Mapping[str, float], roofs: Mapping[str, Roof | None]) -> dict[str, float]:
+    """How long each type takes at its own peak; types without one are left out.
+
+    Args:
+        work: FLOP by type.
+        roofs: the peak of each of those types, where there is one.
+    """
+    return {name: count / roof.per_second for name, count in work.items() if (roof := roofs.get(name)) is not None}
 
 
 def dominant(work: Mapping[str, float], roofs: Mapping[str, Roof | None]) -> str | None:
@@ -205,7 +220,7 @@ def dominant(work: Mapping[str, float], roofs: Mapping[str, Roof | None]) -> str
     Returns:
         None for no work, and where a type without a peak has more FLOP than the one that would be it.
     """
-    seconds = {name: count / roof.per_second for name, count in work.items() if (roof := roofs.get(name)) is not None}
+    seconds = seconds_at_peak(work, roofs)
     if not seconds:
         return None
     found = max(seconds, key=seconds.__getitem__)
@@ -221,7 +236,7 @@ def mixed_peak(work: Mapping[str, float], roofs: Mapping[str, Roof | None], *, o
         roofs: the peak of each of those types, where there is one.
         overlap: the pipes may work at once, as within a kernel; else one type after the other, as in several kernels.
     """
-    seconds = [count / roof.per_second for name, count in work.items() if (roof := roofs.get(name)) is not None]
+    seconds = seconds_at_peak(work, roofs).values()
     if not seconds:
         return None
     return sum(work.values()) / (max(seconds) if overlap else sum(seconds))

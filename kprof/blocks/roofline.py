@@ -35,6 +35,7 @@ from kprof.roofline import (
     observed_clock_hz,
     peak_at_clock,
     rate,
+    seconds_at_peak,
 )
 
 __all__ = ["Ceiling", "Point", "RooflineBlock", "roofline_block"]
@@ -88,7 +89,7 @@ class _Seen:
     @cached_property
     def roof_type(self) -> str | None:
         if self.flop.total:
-            return dominant(self.work, {name: self.peak(name) for name in self.work})
+            return dominant(self.work, self.peaks)
         return "fp32"
 
     @cached_property
@@ -104,8 +105,12 @@ class _Seen:
     @cached_property
     def mixed_peak(self) -> float | None:
         """FLOP/s of the launch's types together: within a kernel pipes work at once, several kernels take turns."""
-        peaks = {name: self.peak(name) for name in self.work}
-        return mixed_peak(self.work, peaks, overlap=self.quantities.launches == 1)
+        return mixed_peak(self.work, self.peaks, overlap=self.quantities.launches == 1)
+
+    @cached_property
+    def peaks(self) -> dict[str, Roof | None]:
+        """Of each type that the launch has FLOP of."""
+        return {name: self.peak(name) for name in self.work}
 
     def bandwidth(self, level: Level) -> Roof | None:
         return bandwidth_roof(level, self.believed, self.spec, self.choice)
@@ -171,10 +176,11 @@ def _warnings(seen: _Seen) -> tuple[Reason, ...]:
 
 def _mixed(seen: _Seen) -> list[Reason]:
     """Several kernels of unlike types: no single ceiling of the plot stands above their common point."""
-    peaks = {name: seen.peak(name) for name in seen.work}
-    seconds = {name: count / roof.per_second for name, count in seen.work.items() if (roof := peaks[name]) is not None}
+    if seen.quantities.launches == 1:
+        return []
+    seconds = seconds_at_peak(seen.work, seen.peaks)
     shares = {name: part / sum(seconds.values()) for name, part in seconds.items()}
-    if seen.quantities.launches == 1 or 1 - max(shares.values(), default=1.0) < _MIXED_SHARE:
+    if 1 - max(shares.values(), default=1.0) < _MIXED_SHARE:
         return []
     text = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda one: -one[1]))
     message = f"FLOP of several types, at their peaks {text} of the time: the roof of all together is that of the mix"
@@ -269,8 +275,7 @@ def _ceilings(seen: _Seen) -> tuple[Ceiling, ...]:
         if roof is not None:
             name = _CEILING_NAMES[level]
             made.append(Ceiling(name=name, level=level, source=roof.source, bandwidth_gbs=roof.per_second / 1e9))
-    for of in seen.work or ("fp32",):
-        roof = seen.peak(of)
+    for of, roof in (seen.peaks or {"fp32": seen.peak("fp32")}).items():
         if roof is not None:
             name = _CEILING_NAMES.get(of, of)
             made.append(Ceiling(name=name, level="compute", source=roof.source, peak_tflops=roof.per_second / 1e12))

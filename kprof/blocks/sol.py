@@ -13,7 +13,7 @@ from kprof.counter_profile import CounterProfile
 from kprof.counters.resolve import NOT_COLLECTED
 from kprof.evidence import Reason
 from kprof.floor import EMPTY_KERNEL_US, Floor
-from kprof.roofline import TENSOR_RATES, RoofChoice, observed_clock_hz
+from kprof.roofline import TENSOR_RATES, RoofChoice, dense_peak, observed_clock_hz
 
 __all__ = ["SolBlock", "TaskTime", "sol_block"]
 
@@ -168,7 +168,7 @@ def _clock_share(pipe: str, profile: CounterProfile) -> float:
     if pipe == "tensor":
         counts = profile.quantities.tensor_flop
         of = TENSOR_RATES.get(max(counts, key=counts.__getitem__)) if any(counts.values()) else "fp16"
-    peak = getattr(profile.spec.peaks, of, None) if of else None
+    peak = dense_peak(of, profile.spec) if of else None
     return 1.0 if peak is None else clock_hz / (peak.clock_mhz * 1e6)
 
 
