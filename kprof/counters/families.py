@@ -36,7 +36,10 @@ _TENSOR: Final = re.compile(
 )
 
 
-class _TensorName(NamedTuple):
+class TensorName(NamedTuple):
+    """The parts of the name of a counter of tensor operations."""
+
+    full: str
     op: str | None
     src: str
     dst: str | None
@@ -74,9 +77,27 @@ def is_stall_sample(name: str) -> bool:
 
 
 @cache
-def _tensor_name(name: str) -> _TensorName | None:
+def tensor_name(name: str) -> TensorName | None:
+    """The metric's parts, where it is a sum of tensor operations."""
     match = _TENSOR.fullmatch(name)
-    return _TensorName(match["op"], match["src"], match["dst"], match["sparsity"]) if match else None
+    return TensorName(name, match["op"], match["src"], match["dst"], match["sparsity"]) if match else None
+
+
+@cache
+def covering(names: tuple[TensorName, ...], level: int = 0) -> tuple[TensorName, ...]:
+    """The fewest of the counters of one source type that together count everything.
+
+    A total over one part of the name stands for its parts: over instructions, accumulators, sparsity, in that order.
+    """
+    fields = ("op", "dst", "sparsity")
+    if level == len(fields):
+        return names
+    groups: dict[str | None, list[TensorName]] = {}
+    for name in names:
+        groups.setdefault(getattr(name, fields[level]), []).append(name)
+    if None in groups:
+        return covering(tuple(groups[None]), level + 1)
+    return tuple(name for group in groups.values() for name in covering(tuple(group), level + 1))
 
 
 def stall_cycles(metrics: Mapping[str, float | str], warp_cycles: float | None) -> dict[str, float]:
@@ -108,23 +129,8 @@ def tensor_flop(metrics: Mapping[str, float | str]) -> dict[str, float]:
 
     A total over instructions, accumulators and sparsity is taken where there is one; its parts are added up elsewhere.
     """
-    named = [(_tensor_name(name), value) for name, value in metrics.items()]
-    entries = [(name, value) for name, value in named if name is not None and isinstance(value, float)]
-    by_source: dict[str, list[tuple[_TensorName, float]]] = {}
-    for entry in entries:
-        by_source.setdefault(entry[0].src, []).append(entry)
-    # Most kernels use no tensor core: a sum of nothing needs no telling apart.
-    return {src: _tensor_total(group) if any(value for _, value in group) else 0.0 for src, group in by_source.items()}
-
-
-def _tensor_total(entries: list[tuple[_TensorName, float]], level: int = 0) -> float:
-    """The total over one part of the name after another: instruction, accumulator, sparsity."""
-    fields = ("op", "dst", "sparsity")
-    if level == len(fields) or len(entries) == 1:
-        return sum(value for _, value in entries)
-    groups: dict[str | None, list[tuple[_TensorName, float]]] = {}
-    for entry in entries:
-        groups.setdefault(getattr(entry[0], fields[level]), []).append(entry)
-    if None in groups:
-        return _tensor_total(groups[None], level + 1)
-    return sum(_tensor_total(group, level + 1) for group in groups.values())
+    counted = {parts: value for name, value in metrics.items() if (parts := tensor_name(name)) and type(value) is float}
+    by_source: dict[str, list[TensorName]] = {}
+    for name in counted:
+        by_source.setdefault(name.src, []).append(name)
+    return {src: sum(counted[name] for name in covering(tuple(group))) for src, group in by_source.items()}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from kprof.counters.families import SAMPLES_GROUP, STALL_REASONS
+from kprof.counters.families import SAMPLES_GROUP, STALL_REASONS, covering, tensor_name
 from kprof.counters.quantities import table
 
 Purpose = Literal["default", "full", "tensor"]
@@ -15,10 +13,6 @@ Purpose = Literal["default", "full", "tensor"]
 _ALWAYS: Final = ("launch__", "profiler__", "device__", "smsp__pcsamp_", "sm__maximum_warps_", "group:")
 """Beginnings of names that no list of ``--query-metrics`` holds and that ncu takes all the same: seen in reports of
 2025.3.1 from an H200."""
-_TENSOR_STEM: Final = re.compile(
-    r"sm__ops_path_tensor(?:_op_(?P<op>[a-z]+))?_src_(?P<src>[a-z0-9_]+?)"
-    r"(?:_dst_(?P<dst>[a-z0-9]+))?(?:_sparsity_(?P<sparsity>on|off))?"
-)
 _TENSOR_UNASKED: Final = tuple(
     f"sm__ops_path_tensor_src_{operands}{sparsity}"
     for operands in (
@@ -39,14 +33,6 @@ class MetricRequest:
     metrics: tuple[str, ...]
     section_set: str | None = None
     """A set of Nsight Compute's own, beside the metrics."""
-
-
-class _Stem(NamedTuple):
-    name: str
-    op: str | None
-    src: str
-    dst: str | None
-    sparsity: str | None
 
 
 def knows(known: frozenset[str] | None, metric: str) -> bool:
@@ -96,27 +82,9 @@ def _default_metrics(known: frozenset[str] | None) -> tuple[str, ...]:
 
 def _tensor_metrics(known: frozenset[str] | None) -> tuple[str, ...]:
     """Per source type the totals, where there are any, else the parts that make them up."""
-    stems = _stems(_TENSOR_UNASKED if known is None else sorted(known))
+    stems = _TENSOR_UNASKED if known is None else sorted(known)
+    names = [name for stem in stems if (name := tensor_name(f"{stem}.sum")) is not None]
     if known is None:
-        return tuple(f"{stem.name}.sum" for stem in stems)
-    sources = dict.fromkeys(stem.src for stem in stems)
-    chosen = (stem for source in sources for stem in _totals([s for s in stems if s.src == source]))
-    return tuple(f"{stem.name}.sum" for stem in chosen)
-
-
-def _stems(names: Iterable[str]) -> list[_Stem]:
-    matches = ((name, _TENSOR_STEM.fullmatch(name)) for name in names)
-    return [_Stem(name, m["op"], m["src"], m["dst"], m["sparsity"]) for name, m in matches if m is not None]
-
-
-def _totals(stems: list[_Stem], part: int = 1) -> list[_Stem]:
-    """The fewest names that together count everything: a total stands for its parts, part of the name by part."""
-    fields = ("op", "dst", "sparsity")
-    if part > len(fields):
-        return stems
-    groups: dict[str | None, list[_Stem]] = {}
-    for stem in stems:
-        groups.setdefault(getattr(stem, fields[part - 1]), []).append(stem)
-    if None in groups:
-        return _totals(groups[None], part + 1)
-    return [stem for group in groups.values() for stem in _totals(group, part + 1)]
+        return tuple(name.full for name in names)
+    sources = dict.fromkeys(name.src for name in names)
+    return tuple(name.full for src in sources for name in covering(tuple(one for one in names if one.src == src)))
