@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -73,31 +73,36 @@ def finish(block: B, explain: Callable[[str], str]) -> B:
         explain: the code for a null, from its dotted path; asked only for nulls that were not made here.
     """
     nulls: list[str] = []
-    if _is_finite(block, "", nulls):
+    if _walk(block, "", nulls):
         return msgspec.structs.replace(block, reasons={path: explain(path) for path in nulls})
     clean, not_finite = make_finite(block)
     reasons = {path: NOT_FINITE if path in not_finite else explain(path) for path in null_paths(clean)}
     return msgspec.structs.replace(clean, reasons=reasons)
 
 
-def _is_finite(value: Any, path: str, nulls: list[str]) -> bool:
-    """Whether every number is finite, with the paths of the nulls: one walk, for reports of thousands of launches."""
+def null_paths(value: Any) -> list[str]:
+    """Dotted paths of every null, those of ``reason`` and ``reasons`` left out: they say why, they measure nothing."""
+    nulls: list[str] = []
+    _walk(value, "", nulls)
+    return nulls
+
+
+def _walk(value: Any, path: str, nulls: list[str]) -> bool:
+    """Add the paths of the nulls, and tell whether every number is finite: one walk, for thousands of launches."""
+    finite = True
     for item, name in _named_parts(value):
         kind = type(item)
         if kind is float:
-            if not math.isfinite(item):
-                return False
-        elif kind is str or kind is int or kind is bool:
+            finite = finite and math.isfinite(item)
+        elif kind is str or kind is int or kind is bool or name in _TOLD_ELSEWHERE:
             continue
-        elif item is None:
-            if name not in _TOLD_ELSEWHERE:
-                nulls.append(f"{path}[{name}]" if isinstance(name, int) else _join(path, name))
-        elif isinstance(name, int):
-            if not _is_finite(item, f"{path}[{name}]", nulls):
-                return False
-        elif name not in _TOLD_ELSEWHERE and not _is_finite(item, _join(path, name), nulls):
-            return False
-    return True
+        else:
+            below = f"{path}[{name}]" if type(name) is int else _join(path, str(name))
+            if item is None:
+                nulls.append(below)
+            else:
+                finite = _walk(item, below, nulls) and finite
+    return finite
 
 
 def _named_parts(value: Any) -> Iterable[tuple[Any, str | int]]:
@@ -107,15 +112,6 @@ def _named_parts(value: Any) -> Iterable[tuple[Any, str | int]]:
     if isinstance(value, tuple):
         return zip(value, range(len(value)), strict=True)
     return ((item, key) for key, item in value.items()) if isinstance(value, dict) else ()
-
-
-def _items(value: Any, path: str) -> Iterator[tuple[Any, str]]:
-    """The parts of a container with their paths; of anything else none."""
-    for item, name in _named_parts(value):
-        if isinstance(name, int):
-            yield item, f"{path}[{name}]"
-        elif not isinstance(value, msgspec.Struct) or name not in _TOLD_ELSEWHERE:
-            yield item, _join(path, name)
 
 
 def absent_block(kind: type[B], absence: Absence, source: str) -> B:
@@ -149,15 +145,6 @@ def _finite(value: Any, path: str, found: set[str]) -> Any:
         fields = {name: _finite(getattr(value, name), _join(path, name), found) for name in value.__struct_fields__}
         return msgspec.structs.replace(value, **fields)
     return value
-
-
-def null_paths(value: Any, path: str = "") -> Iterator[str]:
-    """Dotted paths of every null, those of ``reason`` and ``reasons`` left out: they say why, they measure nothing."""
-    if value is None:
-        yield path
-    else:
-        for item, item_path in _items(value, path):
-            yield from null_paths(item, item_path)
 
 
 def _join(path: str, name: str) -> str:
