@@ -14,6 +14,7 @@ from typing import Final
 
 from kprof.board import GpuSpec
 from kprof.counter_profile import Finding
+from kprof.counters.formulas import BYTES_PER_SECTOR
 from kprof.counters.quantities import Quantities, table
 from kprof.roofline import (
     TENSOR_RATES,
@@ -62,6 +63,7 @@ class Limits:
 
 LIMITS: Final = Limits()
 SHORT_KERNEL: Final = "short_kernel_multi_pass"
+SUM_MISMATCH: Final = "stall_sum_mismatch"
 LITTLE_TRAFFIC: Final = "hit_rate_of_little_traffic"
 _HIT_RATES: Final = frozenset({"l1_hit_rate_pct", "l2_hit_rate_pct"})
 _FLOP_COUNTERS: Final = {
@@ -94,7 +96,7 @@ def audit(quantities: Quantities, spec: GpuSpec | None, limits: Limits = LIMITS)
     broken = list(_all_broken(quantities, spec, limits))
     if not broken:
         return ()
-    across = [one for one in broken if one.across] if _is_short(quantities, limits) else []
+    across = [one for one in broken if one.across] if is_short(quantities, limits) else []
     findings = [Finding(one.code, one.message, one.quantities) for one in broken if one not in across]
     if across:
         findings.append(_of_short(across, quantities, limits))
@@ -125,7 +127,7 @@ def _together(code: str, alike: Sequence[Finding], launches: int) -> Finding:
     return Finding(code, f"in {len(alike)} of {launches} launches: {alike[0].message}", names)
 
 
-def _is_short(q: Quantities, limits: Limits) -> bool:
+def is_short(q: Quantities, limits: Limits = LIMITS) -> bool:
     """Launches took less than `Limits.short_us` each, on average; not known is not short."""
     return q.duration_ns is not None and q.duration_ns / q.launches < limits.short_us * 1e3
 
@@ -170,7 +172,7 @@ def _out_of_range(q: Quantities, limits: Limits) -> Iterator[_Broken]:
 
 
 def _hit_rates(q: Quantities, limits: Limits) -> Iterator[_Broken]:
-    l1_sectors = q.l1_sectors if q.l1_sectors is not None else _over(q.l1_bytes, 32.0)
+    l1_sectors = q.l1_sectors if q.l1_sectors is not None else _over(q.l1_bytes, BYTES_PER_SECTOR)
     levels = (
         ("l2", q.l2_hit_rate_pct, q.l2_hit_sectors, q.l2_sectors),
         ("l1", q.l1_hit_rate_pct, q.l1_hit_sectors, l1_sectors),
@@ -205,7 +207,7 @@ def _warps(q: Quantities, limits: Limits) -> Iterator[_Broken]:
     states, latency = sum(q.stall_cycles.values()), q.warp_cycles_per_instruction
     if latency is not None and states > latency * limits.states_ratio:
         message = f"warp states make {states:.4g} cycles an instruction, of {latency:.4g} that there were"
-        yield _Broken("stall_sum_mismatch", message, ("stall_cycles",), across=True)
+        yield _Broken(SUM_MISMATCH, message, ("stall_cycles",), across=True)
     for name in ("threads_per_instruction", "active_threads_per_instruction"):
         threads = getattr(q, name)
         if threads is not None and threads > limits.threads:

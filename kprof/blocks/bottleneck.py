@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from kprof.blocks.base import Block, Status, finish
+from kprof.blocks.profiled import SOURCE
 from kprof.bottleneck.verdict import Family, Proof, Step, Verdict
 from kprof.evidence import Reason, Record
 from kprof.metrics import metric
 
-SOURCE: Final = "Nsight Compute counters"
 _RULES: Final = "kprof's rules, after those of Nsight Compute"
 _NO_LIMITER: Final = {"launch": "host_bound", "balanced": "balanced", "latency": "no_cause_stands_out"}
 

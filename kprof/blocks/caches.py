@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+from kprof.audit import LITTLE_TRAFFIC as HIT_RATE_OF_LITTLE
 from kprof.blocks.base import Block
 from kprof.blocks.profiled import SOURCE, finish_profiled
 from kprof.counter_profile import CounterProfile
@@ -21,8 +22,6 @@ PER_LAUNCH_ONLY: Final = "per_launch_only"
 """Code for a ratio that each launch has of its own, and that several have no sums to make one from."""
 IMPLAUSIBLE: Final = "implausible_hit_rate"
 LITTLE_TRAFFIC: Final = "little_traffic"
-HIT_RATE_OF_LITTLE: Final = "hit_rate_of_little_traffic"
-"""Code of the audit's finding on a rate over 100 % of little traffic: no physics is broken, so a warning does."""
 _L2_RATE: Final = "l2_hit_rate_pct"
 _SM_SECTORS: Final = "lts__t_sectors_srcunit_tex.sum"
 
@@ -100,6 +99,7 @@ def caches_block(profile: CounterProfile) -> CachesBlock:
         profile: of one launch, or several together.
     """
     found = profile.quantities
+    # The audit's finding on a rate over 100 % of little traffic breaks no physics: a warning does.
     little = [one for one in profile.findings if one.code == HIT_RATE_OF_LITTLE]
     others = tuple(one for one in profile.findings if one.code != HIT_RATE_OF_LITTLE)
     numbers = {
@@ -112,24 +112,18 @@ def caches_block(profile: CounterProfile) -> CachesBlock:
         "bank_conflicts": _plain(found, "bank_conflicts"),
         "local_bytes": _plain(found, "local_bytes"),
     }
-    l1_hit_pct, l2_hit_pct = numbers["l1_hit_pct"].value, numbers["l2_hit_pct"].value
+    values: dict[str, Any] = {name: number.value for name, number in numbers.items()}
+    l2_hit_pct = values["l2_hit_pct"]
     block = CachesBlock(
         status="ok",
         source=SOURCE,
         warnings=(
-            *_over_full("L1", l1_hit_pct),
+            *_over_full("L1", values["l1_hit_pct"]),
             *_over_full("L2", l2_hit_pct),
             *(_of_little(one.message) for one in little),
             *(() if any(_L2_RATE in one.quantities for one in little) else _little_traffic(found, l2_hit_pct)),
         ),
-        l1_hit_pct=l1_hit_pct,
-        l2_hit_pct=l2_hit_pct,
-        ld_sectors_per_request=numbers["ld_sectors_per_request"].value,
-        st_sectors_per_request=numbers["st_sectors_per_request"].value,
-        ld_efficiency_pct=numbers["ld_efficiency_pct"].value,
-        st_efficiency_pct=numbers["st_efficiency_pct"].value,
-        bank_conflicts=numbers["bank_conflicts"].value,
-        local_bytes=numbers["local_bytes"].value,
+        **values,
     )
     return finish_profiled(block, replace(profile, findings=others), _SHOWN, lambda path: numbers[path].code)
 

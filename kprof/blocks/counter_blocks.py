@@ -8,12 +8,12 @@ from typing import TypeVar
 import msgspec
 
 from kprof.blocks.base import Absence, Block, absent_block, not_requested
-from kprof.blocks.bottleneck import SOURCE as NCU
 from kprof.blocks.bottleneck import BottleneckBlock, bottleneck_block
 from kprof.blocks.caches import CachesBlock, caches_block
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.kernels import Roof
 from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
+from kprof.blocks.profiled import SOURCE as NCU
 from kprof.blocks.roofline import RooflineBlock, roofline_block
 from kprof.blocks.sol import SolBlock, sol_block
 from kprof.blocks.stalls import StallsBlock, stalls_block
@@ -45,10 +45,10 @@ def counter_blocks(capture: Capture, counters: CounterAnalysis, task: Task, roof
     """All blocks of the kernel's side."""
 
     def made(kind: type[B], name: str, make: Callable[[CounterProfile], B]) -> B:
-        absence = not_requested(capture, name) or (_absence(capture, counters) if counters.main is None else None)
-        if absence is not None or counters.main is None:
-            return absent_block(kind, absence or _absence(capture, counters), NCU)
-        return make(counters.main.profile)
+        skipped = not_requested(capture, name)
+        if skipped is None and counters.main is not None:
+            return make(counters.main.profile)
+        return absent_block(kind, skipped or _absence(capture, counters), NCU)
 
     return CounterBlocks(
         waterfall=_waterfall(capture, task),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from kprof.blocks.base import Block
+from kprof.blocks.profiled import SOURCE as NCU
 from kprof.evidence import Record
 from kprof.metrics import metric
 
-NCU: Final = "Nsight Compute counters"
 ROOFS: Final = "the board's spec, or the peaks in the report"
-NCU_AND_ROOFS: Final = "Nsight Compute counters and the roofs"
+NCU_AND_ROOFS: Final = f"{NCU} and the roofs"
 _OUTSIDE: Final = "FLOP outside the tensor cores over time"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from kprof.blocks.base import Block
+from kprof.blocks.profiled import SOURCE as NCU
 from kprof.metrics import metric
 
-NCU: Final = "Nsight Compute counters"
-NCU_AND_SPEC: Final = "Nsight Compute counters and the board's spec"
+NCU_AND_SPEC: Final = f"{NCU} and the board's spec"
 FLOOR: Final = "algorithmic minimum of the task and the board's spec"
 
 

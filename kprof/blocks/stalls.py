@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from kprof.audit import LIMITS, SHORT_KERNEL, SUM_MISMATCH, is_short
 from kprof.blocks.base import Block
 from kprof.blocks.profiled import SOURCE, finish_profiled
 from kprof.bottleneck.thresholds import THRESHOLDS as BOTTLENECK
@@ -25,8 +26,6 @@ from kprof.metrics import metric
 TOO_FEW_SAMPLES: Final = "too_few_samples"
 STATES_INCOMPLETE: Final = "states_incomplete"
 """Code for shares of a whole that was not collected as a whole."""
-SUM_MISMATCH: Final = "stall_sum_mismatch"
-SHORT_KERNEL: Final = "short_kernel_multi_pass"
 _LATENCY: Final = "warp_cycles_per_instruction"
 
 
@@ -36,9 +35,6 @@ class StallThresholds:
 
     least_samples: float = BOTTLENECK.least_samples
     """As many as a label rests on."""
-    short_kernel_ns: float = 10_000.0
-    """Under so much the counters of different passes disagree by nature: states over warp cycles 0.57 to 1.12 measured
-    on an H200 for kernels under 5 us, within 3 % for all from 36 us up."""
     most_sum_apart: float = 0.05
     """States over warp cycles, away from 1."""
     top: int = 5
@@ -122,18 +118,13 @@ def stalls_block(profile: CounterProfile) -> StallsBlock:
 def _states(found: Quantities) -> _States:
     samples = sum(found.stall_samples.values())
     enough = samples >= THRESHOLDS.least_samples
-    if found.stall_cycles and not (enough and _is_short(found)):
+    if found.stall_cycles and not (enough and is_short(found)):
         return _from_counters(found)
     if not found.stall_samples:
         return _States(None, None, NOT_COLLECTED)
     if not enough:
         return _too_few(samples)
     return _from_samples(found, samples)
-
-
-def _is_short(found: Quantities) -> bool:
-    """A launch takes less time than it takes for passes to agree; a duration that is not known is not short."""
-    return found.duration_ns is not None and found.duration_ns / found.launches < THRESHOLDS.short_kernel_ns
 
 
 def _from_counters(found: Quantities) -> _States:
@@ -217,10 +208,10 @@ def _audit(found: Quantities, latency: float) -> Iterator[Reason]:
     if abs(ratio - 1) <= THRESHOLDS.most_sum_apart:
         return
     message = f"all warp states make {total:.4g} cycles an instruction, {ratio:.3f} of the {latency:.4g} counted"
-    if _is_short(found):
+    if is_short(found):
         yield Reason(
             code=SHORT_KERNEL,
-            message=f"{message}: a kernel under {THRESHOLDS.short_kernel_ns / 1000:.0f} us, counted in several passes",
+            message=f"{message}: a kernel under {LIMITS.short_us:.0f} us, counted in several passes",
             hint="Take the order of the reasons, not their exact shares.",
         )
     else:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from kprof.blocks.base import Absence, Block, absent_block, finish
+from kprof.blocks.sol_records import FLOOR
 from kprof.evidence import Reason, SideLaunches
 from kprof.metrics import metric
 from kprof.statistics import union_length
 
 PROFILER: Final = "torch.profiler, and the floor"
-FLOOR: Final = "algorithmic minimum of the task and the board's spec"
 OVERLAP: Final = "profiler_overlap"
 """Device work that reaches beyond the call: host and device clocks of the profiler do not line up."""
 ABOVE_BUSY: Final = "floor_above_busy"

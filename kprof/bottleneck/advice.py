@@ -15,8 +15,8 @@ from kprof.bottleneck.latency import stall_shares
 from kprof.bottleneck.thresholds import THRESHOLDS as T
 from kprof.bottleneck.verdict import Cause, Family, Load, Step
 from kprof.counter_profile import CounterProfile
+from kprof.counters.formulas import BYTES_PER_SECTOR
 
-_SECTOR_BYTES: Final = 32.0
 _WARP: Final = 32.0
 _MEMORY: Final = ("dram", "l2", "l1")
 _RELIEVED: Final[dict[str, Collection[str] | None]] = {
@@ -126,10 +126,14 @@ def _sectors(profile: CounterProfile, limiter: str, loads: Sequence[Load]) -> It
     moved = {what: profile.trusted(f"{what}_sectors") or 0.0 for what in ("load", "store")}
     for what, sectors in moved.items():
         used = profile.trusted(f"{what}_bytes_per_sector")
-        if not used or sectors < T.sector_share * sum(moved.values()) or used >= T.sector_use_pct / 100 * _SECTOR_BYTES:
+        if (
+            not used
+            or sectors < T.sector_share * sum(moved.values())
+            or used >= T.sector_use_pct / 100 * BYTES_PER_SECTOR
+        ):
             continue
         text = f"Coalesce global {what}s: {used:.3g} of the 32 bytes of each sector are used."
-        yield Step(text, _gain(loads, _MEMORY, used / _SECTOR_BYTES) if limiter in _MEMORY else None)
+        yield Step(text, _gain(loads, _MEMORY, used / BYTES_PER_SECTOR) if limiter in _MEMORY else None)
 
 
 def _conflicts(profile: CounterProfile, limiter: str, loads: Sequence[Load]) -> Iterator[Step]:

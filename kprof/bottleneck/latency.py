@@ -10,6 +10,7 @@ from kprof.bottleneck.thresholds import THRESHOLDS
 from kprof.bottleneck.verdict import Cause, Proof
 from kprof.counter_profile import CounterProfile
 from kprof.counters.families import MAIN_STATES
+from kprof.counters.formulas import BYTES_PER_SECTOR
 
 _MEMORY_STATES: Final = ("long_scoreboard", "lg_throttle", "tex_throttle", "drain", "membar")
 """Waits for L1TEX and what is behind it: results, queues, stores and fences on their way."""
@@ -166,7 +167,7 @@ def _mostly_atomics(profile: CounterProfile) -> Proof | None:
     atomics = sum(part for part in parts if part is not None)
     if not asked or not atomics:
         return None
-    share = atomics * 32 / asked
+    share = atomics * BYTES_PER_SECTOR / asked
     if not THRESHOLDS.atomic_share <= share <= _MOST_ATOMIC_SHARE:
         return None
     return Proof("atomic and reduction sectors of L2's", share * 100, "%", THRESHOLDS.atomic_share * 100)

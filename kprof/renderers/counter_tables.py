@@ -167,7 +167,7 @@ def _kernel_row(one: KernelLaunch, style: Style) -> list[str]:
     label = "" if bound is None else (bound.limiter or bound.family or "")
     return [
         style.shorten(style.clean(one.name), max(12, style.width - _KERNEL_COLUMNS)),
-        {"kernel": "kernel", "ref": "ref"}.get(one.side or "", ""),
+        one.side or "",
         "-" if one.duration_us is None else quantities.duration(one.duration_us),
         "-" if dram is None else _percent(dram),
         "-" if compute is None else _percent(compute),
