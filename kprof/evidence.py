@@ -11,6 +11,8 @@ from typing import Final, Literal
 import msgspec
 
 Side = Literal["kernel", "ref"]
+SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
+"""As messages call them."""
 Stage = Literal["load", "build", "precision", "timing", "memory", "floor", "launches", "counters"]
 Cache = Literal["cold", "warm"]
 Timer = Literal["cupti", "event", "graph", "host", "host_stream"]

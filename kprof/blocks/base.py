@@ -9,11 +9,10 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 
 from kprof.capture import Capture
-from kprof.evidence import STAGES, Fault, Reason, Record, Side, Stage
+from kprof.evidence import SIDE_NAMES, STAGES, Fault, Reason, Record, Side, Stage
 from kprof.metrics import metric
 
 Status = Literal["ok", "unavailable", "failed", "skipped", "suspect"]
-SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 NOT_FINITE: Final = "not_finite"
 NOT_ATTEMPTED: Final = "not_attempted"
 """Code of a fault in a stage that was left out because an earlier one hung or was lost again and again."""

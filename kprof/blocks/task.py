@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kprof.blocks.base import IMPORTED, SIDE_NAMES, on_cuda, stage_absence
+from kprof.blocks.base import IMPORTED, on_cuda, stage_absence
 from kprof.blocks.counter_analysis import CounterAnalysis, LaunchAnalysis
 from kprof.blocks.sol import TaskTime
 from kprof.blocks.timing.block import TimingBlock
 from kprof.board import GpuSpec
 from kprof.bottleneck.workload import HostShare
 from kprof.capture import Capture
-from kprof.evidence import Cache, Reason, Side
+from kprof.evidence import SIDE_NAMES, Cache, Reason, Side
 from kprof.floor import NO_ROOF, Floor, task_floor
 
 FLUSHED: Final = "all"

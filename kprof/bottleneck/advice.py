@@ -126,11 +126,8 @@ def _sectors(profile: CounterProfile, limiter: str, loads: Sequence[Load]) -> It
     moved = {what: profile.trusted(f"{what}_sectors") or 0.0 for what in ("load", "store")}
     for what, sectors in moved.items():
         used = profile.trusted(f"{what}_bytes_per_sector")
-        if (
-            not used
-            or sectors < T.sector_share * sum(moved.values())
-            or used >= T.sector_use_pct / 100 * BYTES_PER_SECTOR
-        ):
+        well_used = T.sector_use_pct / 100 * BYTES_PER_SECTOR
+        if not used or sectors < T.sector_share * sum(moved.values()) or used >= well_used:
             continue
         text = f"Coalesce global {what}s: {used:.3g} of the 32 bytes of each sector are used."
         yield Step(text, _gain(loads, _MEMORY, used / BYTES_PER_SECTOR) if limiter in _MEMORY else None)

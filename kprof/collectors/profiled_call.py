@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kprof.collectors.ncu.sides import RANGE_OF_SIDE, SAMPLES_RANGE
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.collectors.timing.timers import Timers, warm_up
 from kprof.counter_evidence import SAMPLED_CALLS
@@ -23,9 +24,6 @@ from kprof.trees import clone_tree
 
 if TYPE_CHECKING:
     from kprof.workload import LoadedWorkload
-
-RANGE_PREFIX: Final = "kprof:"
-"""The range's name is this and the side: ``kprof:kernel``, ``kprof:ref``."""
 
 
 def profile_calls(
@@ -68,7 +66,7 @@ def profile_calls(
             del output
         for side in (side for side in sampled if side in calls):
             for _ in range(SAMPLED_CALLS):
-                with _range(f"{RANGE_PREFIX}samples"), profiled(side):
+                with _range(SAMPLES_RANGE), profiled(side):
                     output = timers.call(side)
                 del output
 
@@ -96,7 +94,7 @@ def _range(name: str) -> Iterator[None]:
 def cuda_range(device: torch.device, side: Side) -> Iterator[None]:
     """Have ncu profile what is launched inside, to its end on the device."""
     torch.cuda.synchronize(device)
-    handle = torch.cuda.nvtx.range_start(f"{RANGE_PREFIX}{side}")
+    handle = torch.cuda.nvtx.range_start(RANGE_OF_SIDE[side])
     torch.cuda.profiler.start()  # type: ignore[no-untyped-call]
     try:
         yield

@@ -11,7 +11,7 @@ from typing import Any, Final
 import torch
 
 from kprof.collectors.tf32 import Tf32Settings, convolution_may_use_tf32, matmul_may_use_tf32
-from kprof.evidence import Reason, Side
+from kprof.evidence import SIDE_NAMES, Reason, Side
 
 
 def _set_default_device(device: Any) -> None:
@@ -63,7 +63,7 @@ class Settings:
         return (
             Reason(
                 code=f"{side}_changes_settings",
-                message=f"the {'reference' if side == 'ref' else side}'s file changes settings of torch for the whole "
+                message=f"the {SIDE_NAMES[side]}'s file changes settings of torch for the whole "
                 f"process ({'; '.join(changed)}); they were set back, so that both sides are measured alike",
                 hint="Set what one side needs inside its forward, and back again.",
             ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 import os
 import tempfile
 import time
@@ -109,7 +108,6 @@ def run_ncu(around: Surroundings, plan: RunPlan) -> RunResult:
             evidence,
             runs=(_did(plan, evidence, log, seconds, worker.command),),
             report_file=str(kept) if kept is not None else None,
-            report_sha256=hashlib.sha256(report.read_bytes()).hexdigest(),
             warnings=evidence.warnings + unkept,
         )
     return RunResult(evidence, fault)

@@ -18,10 +18,9 @@ from kprof.counter_collection.expected import Expected
 from kprof.counter_collection.one_run import RunPlan, RunResult, Surroundings, run_ncu
 from kprof.counter_collection.options import CounterOptions
 from kprof.counter_evidence import SAMPLED_CALLS, CountersEvidence, ProfiledLaunch
-from kprof.evidence import Fault, Reason, Side
+from kprof.evidence import SIDE_NAMES, Fault, Reason, Side
 from kprof.kernelnames import base_name
 
-_SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "the kernel", "ref": "the reference"}
 _NOTHING: Final = frozenset({"ncu_no_kernels", "ncu_empty_report"})
 """Codes of runs that went well and saw no launch: one side's matter, where the other's were seen."""
 
@@ -172,7 +171,7 @@ class Collection:
             self._warnings.append(
                 Reason(
                     code="launches_capped",
-                    message=f"profiled {of_how_many} launches of {_SIDE_NAMES[side]}",
+                    message=f"profiled {of_how_many} launches of the {SIDE_NAMES[side]}",
                     hint="Raise --max-launches, or pick kernels with --kernel.",
                 )
             )
@@ -215,6 +214,6 @@ def _partial(fault: Fault) -> Reason:
 def _no_launches(side: Side, options: CounterOptions) -> Reason:
     return Reason(
         code="ncu_no_kernels",
-        message=f"ncu profiled no kernel of {_SIDE_NAMES[side]}",
+        message=f"ncu profiled no kernel of the {SIDE_NAMES[side]}",
         hint="No kernel's name matches --kernel." if options.kernel_filter else "Its call launches none on the device.",
     )

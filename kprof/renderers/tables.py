@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from kprof.blocks.base import SIDE_NAMES, Block
+from kprof.blocks.base import Block
 from kprof.blocks.launches import LaunchesBlock
 from kprof.blocks.memory import MemoryBlock
 from kprof.blocks.timing.block import TimingBlock
 from kprof.blocks.timing.views import ViewTimes
+from kprof.evidence import SIDE_NAMES
 from kprof.renderers import quantities
 from kprof.renderers.layout import Style
 from kprof.renderers.verdict import VIEW_NAMES, view_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kprof.blocks.base import IMPORTED, SIDE_NAMES
+from kprof.blocks.base import IMPORTED
 from kprof.blocks.precision import PrecisionBlock
 from kprof.blocks.timing.block import TimingBlock
-from kprof.evidence import Fault, Reason
+from kprof.evidence import SIDE_NAMES, Fault, Reason
 from kprof.renderers import quantities
 from kprof.renderers.layout import LABEL_WIDTH, Colour, Style
 from kprof.report import Report

@@ -12,7 +12,7 @@ from kprof.collectors.environment import NoSuchDeviceError
 from kprof.collectors.precision.chunks import is_out_of_memory
 from kprof.collectors.precision.collect import SideError
 from kprof.errors import CannotMeasureError, first_line, text_of
-from kprof.evidence import Fault, Reason, Side, Stage
+from kprof.evidence import SIDE_NAMES, Fault, Reason, Side, Stage
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import Request
 from kprof.worker.traces import full_trace, user_trace
@@ -52,7 +52,7 @@ def _fault(stage: Stage, side: Side | None, reason: Reason, detail: str) -> Faul
 
 def _classify(error: BaseException, stage: Stage, side: Side | None) -> Reason:
     """A stable code for what a side's call raised."""
-    who = {"kernel": "the kernel", "ref": "the reference", None: "kprof"}[side]
+    who = f"the {SIDE_NAMES[side]}" if side is not None else "kprof"
     text = text_of(error)
     what = f"{who} raised {type(error).__name__}: {first_line(error)} (in the {stage} stage)"
     if is_out_of_memory(error):

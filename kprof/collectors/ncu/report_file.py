@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kprof.collectors.ncu.numbers import number_or_absence, parse_cell, text_or_absence
 from kprof.collectors.ncu.report_blocks import ReportFrame, read_frame
-from kprof.collectors.ncu.report_module import NoReportReaderError, find_module
+from kprof.collectors.ncu.report_module import NO_READER_HINT, NoReportReaderError, find_module
 from kprof.collectors.ncu.sides import for_samples, side_of_ranges
 from kprof.collectors.ncu.troubles import Troubles
 from kprof.collectors.ncu.units import unit_of
@@ -58,7 +58,7 @@ def read_report_file(path: Path) -> CountersEvidence:
         except FileNotFoundError as error:
             raise NoReportReaderError(
                 f"ncu_report cannot load its library here: {error}",
-                "pip install ncu-report, or export a table with `ncu --import run.ncu-rep --csv --page raw > run.csv`.",
+                NO_READER_HINT,
             ) from error
         launches = tuple(_launch(number, action, frame, troubles) for number, action in enumerate(_actions(context)))
     whole = tuple(launch for launch in launches if launch is not None)

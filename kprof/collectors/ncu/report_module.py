@@ -14,6 +14,9 @@ from typing import Final
 from kprof.errors import InputFileError
 
 _MODULE: Final = "ncu_report"
+NO_READER_HINT: Final = (
+    "pip install ncu-report, or export a table with `ncu --import run.ncu-rep --csv --page raw > run.csv`."
+)
 _INSTALLATIONS: Final = Path("/opt/nvidia/nsight-compute")
 _EXTRAS: Final = Path("extras", "python")
 _FOLDERS_UP: Final = 4
@@ -47,7 +50,7 @@ def find_module(name: str = _MODULE, folders: Iterable[Path] | None = None) -> M
             sys.path.remove(str(folder))
     raise NoReportReaderError(
         f"a binary report needs the Python module {name}, which cannot be loaded here ({why})",
-        "pip install ncu-report, or export a table with `ncu --import run.ncu-rep --csv --page raw > run.csv`.",
+        NO_READER_HINT,
     )
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from kprof.evidence import Side
 
-RANGE_NAMES: Final[dict[str, Side]] = {"kprof:kernel": "kernel", "kprof:ref": "ref"}
+RANGE_OF_SIDE: Final[dict[Side, str]] = {"kernel": "kprof:kernel", "ref": "kprof:ref"}
+_SIDE_OF_RANGE: Final = {name: side for side, name in RANGE_OF_SIDE.items()}
 SAMPLES_RANGE: Final = "kprof:samples"
 """Open besides, around further calls of a short kernel that are made for more samples of warp states."""
 _IN_CELL: Final = re.compile(r'<default domain>:(kprof:(?:kernel|ref|samples))(?=[:"\s]|$)')
@@ -19,7 +20,7 @@ _IN_CELL: Final = re.compile(r'<default domain>:(kprof:(?:kernel|ref|samples))(?
 
 def side_of_ranges(names: Iterable[str]) -> Side | None:
     """The side, from the names of the ranges that were open in the default domain; None where none or both say it."""
-    sides = {RANGE_NAMES[name] for name in names if name in RANGE_NAMES}
+    sides = {_SIDE_OF_RANGE[name] for name in names if name in _SIDE_OF_RANGE}
     return sides.pop() if len(sides) == 1 else None
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from kprof.collectors.ncu_run.preflight import PERMISSION_HINT
 from kprof.collectors.ncu_run.tool import NcuTool, chips_hint
 from kprof.collectors.ncu_run.tool_log import errors_in, logged_launches, own_lines
-from kprof.evidence import Fault, Reason, Side
+from kprof.evidence import SIDE_NAMES, Fault, Reason, Side
 
 _DETAIL_CHARS: Final = 4000
 _APPLICATION: Final = re.compile(r"The application returned an error code \((\d+)\)")
@@ -200,7 +200,7 @@ def _program_failure(run: ToolRun, errors: tuple[str, ...]) -> Fault | None:
 
     A program that ended with an error, where ncu has errors of its own, was ended by ncu (with status 9).
     """
-    who = {"kernel": "the kernel", "ref": "the reference", None: "the worker"}[run.side]
+    who = f"the {SIDE_NAMES[run.side]}" if run.side is not None else "the worker"
     device = next((found[1] for error in errors if (found := _DEVICE_FAULT.search(error))), None)
     if device is not None:
         message = f"{who} failed on the device under ncu: {device}"
