@@ -15,7 +15,7 @@ from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.counter_blocks import counter_blocks
 from kprof.blocks.counters_info import CountersInfo, counters_info
 from kprof.blocks.integrity import IntegrityBlock, integrity_block
-from kprof.blocks.kernels import KernelLaunch, Roof, kernel_launches
+from kprof.blocks.kernels import KernelLaunch, kernel_launches
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.blocks.memory import MemoryBlock, memory_block
 from kprof.blocks.occupancy import OccupancyBlock
@@ -31,6 +31,7 @@ from kprof.capture import Capture
 from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_info, workload_info
 from kprof.evidence import Fault, Record
 from kprof.metrics import metric
+from kprof.roofline import RoofChoice
 
 SCHEMA_VERSION: Final = 1
 SCHEMA_ID: Final = f"urn:kprof:report:{SCHEMA_VERSION}"
@@ -86,7 +87,7 @@ class Report(Record, frozen=True, kw_only=True):
 
 
 def build_report(
-    capture: Capture, source: Source = "measured", *, gpu: GpuSpec | None = None, roof: Roof = "spec"
+    capture: Capture, source: Source = "measured", *, gpu: GpuSpec | None = None, roof: RoofChoice = "spec"
 ) -> Report:
     """Everything that analysis says of a capture: pure, with neither torch nor a GPU.
 

@@ -11,7 +11,6 @@ from kprof.blocks.base import Absence, Block, absent_block, not_requested
 from kprof.blocks.bottleneck import BottleneckBlock, bottleneck_block
 from kprof.blocks.caches import CachesBlock, caches_block
 from kprof.blocks.counter_analysis import CounterAnalysis
-from kprof.blocks.kernels import Roof
 from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
 from kprof.blocks.profiled import SOURCE as NCU
 from kprof.blocks.roofline import RooflineBlock, roofline_block
@@ -25,6 +24,7 @@ from kprof.capture import Capture
 from kprof.counter_profile import CounterProfile
 from kprof.evidence import Reason
 from kprof.kernelnames import base_name
+from kprof.roofline import RoofChoice
 
 B = TypeVar("B", bound=Block)
 
@@ -41,7 +41,7 @@ class CounterBlocks(msgspec.Struct, frozen=True, kw_only=True):
     bottleneck: BottleneckBlock
 
 
-def counter_blocks(capture: Capture, counters: CounterAnalysis, task: Task, roof: Roof) -> CounterBlocks:
+def counter_blocks(capture: Capture, counters: CounterAnalysis, task: Task, roof: RoofChoice) -> CounterBlocks:
     """All blocks of the kernel's side."""
 
     def made(kind: type[B], name: str, make: Callable[[CounterProfile], B]) -> B:
@@ -67,7 +67,7 @@ def _absence(capture: Capture, counters: CounterAnalysis) -> Absence:
     return Absence(status="failed" if fault is not None and fault.side else "unavailable", reason=counters.absence)
 
 
-def _sol(capture: Capture, counters: CounterAnalysis, task: Task, roof: Roof) -> SolBlock:
+def _sol(capture: Capture, counters: CounterAnalysis, task: Task, roof: RoofChoice) -> SolBlock:
     skipped = not_requested(capture, "sol")
     if skipped is not None:
         return absent_block(SolBlock, skipped, NCU)

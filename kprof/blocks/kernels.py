@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 
@@ -22,8 +22,8 @@ from kprof.capture import Capture
 from kprof.evidence import Launch, Record, Side
 from kprof.kernelnames import base_name
 from kprof.metrics import metric
+from kprof.roofline import RoofChoice
 
-Roof = Literal["spec", "counters"]
 _SELF: Final = "kprof"
 _PROFILER: Final = "torch.profiler, device events of one call; ncu where there are none"
 _SIDES: Final[tuple[Side, ...]] = ("kernel", "ref")
@@ -77,7 +77,7 @@ class _Pair:
     counted: LaunchAnalysis | None
 
 
-def kernel_launches(capture: Capture, counters: CounterAnalysis, roof: Roof) -> tuple[KernelLaunch, ...]:
+def kernel_launches(capture: Capture, counters: CounterAnalysis, roof: RoofChoice) -> tuple[KernelLaunch, ...]:
     """Every launch of both sides, in launch order; of an imported report all that it holds."""
     pairs = [pair for side in _SIDES for pair in _joined(side, _seen(capture, side), counters.of_side(side))]
     pairs += [_Pair(None, None, one) for one in counters.of_side(None)]
@@ -116,7 +116,7 @@ def _keys(ours: Sequence[_Shape], theirs: Sequence[_Shape]) -> list[_Shape]:
     return [(name, None if gridless else grid) for name, grid in ours]
 
 
-def _entry(position: int, pair: _Pair, absence: str, roof: Roof) -> KernelLaunch:
+def _entry(position: int, pair: _Pair, absence: str, roof: RoofChoice) -> KernelLaunch:
     seen, counted = pair.seen, pair.counted
     name = seen.name if seen is not None else counted.launch.name if counted is not None else ""
     shape = seen if seen is not None and seen.grid is not None else counted.launch if counted is not None else None
@@ -147,7 +147,7 @@ def _entry(position: int, pair: _Pair, absence: str, roof: Roof) -> KernelLaunch
     return msgspec.structs.replace(entry, reasons=reasons if finite else {**reasons, "duration_us": NOT_FINITE})
 
 
-def _with_counters(entry: KernelLaunch, counted: LaunchAnalysis, roof: Roof) -> KernelLaunch:
+def _with_counters(entry: KernelLaunch, counted: LaunchAnalysis, roof: RoofChoice) -> KernelLaunch:
     profile = counted.profile
     return msgspec.structs.replace(
         entry,

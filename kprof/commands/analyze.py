@@ -26,6 +26,7 @@ from kprof.commands.analyze_arguments import (
     source_file,
 )
 from kprof.commands.delivery import deliver
+from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, error_lines
 from kprof.files import write_whole
@@ -33,22 +34,20 @@ from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
 from kprof.renderers.layout import Style
 from kprof.report import Report, build_report, exit_code
+from kprof.roofline import RoofChoice
 from kprof.worker.supervisor import Limits
 
-_FILE: Final = click.Path(path_type=Path)
 _WRONG: Final = 1
 _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the worst element."
 
 
 @click.command("analyze")
-@click.argument("kernel", type=_FILE, required=False)
-@click.option("--ref", type=_FILE, help="Reference file: Model, get_inputs(), get_init_inputs().")
-@click.option("--capture", "capture_file", type=_FILE, help="Make the report again from this capture; nothing runs.")
-@click.option("--save-capture", type=_FILE, help="Keep all evidence of the run in this file.")
-@click.option(
-    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
-)
-@click.option("-o", "--output", type=_FILE, help="Write the report here instead of stdout.")
+@click.argument("kernel", type=FILE, required=False)
+@click.option("--ref", type=FILE, help="Reference file: Model, get_inputs(), get_init_inputs().")
+@click.option("--capture", "capture_file", type=FILE, help="Make the report again from this capture; nothing runs.")
+@click.option("--save-capture", type=FILE, help="Keep all evidence of the run in this file.")
+@format_option
+@output_option
 @click.option("-q", "--quiet", is_flag=True, help="No summary and no progress on stderr.")
 @click.option(
     "--device",
@@ -74,13 +73,7 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--repeats", type=click.IntRange(1, 100), default=1, show_default=True, help="Timing processes in all.")
 @click.option("--allow-nonfinite", is_flag=True, help="Let NaN and infinities at equal places count as equal.")
 @click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the driver says it is.")
-@click.option(
-    "--roof",
-    type=click.Choice(["spec", "counters"]),
-    default="spec",
-    show_default=True,
-    help="Peaks of the spec, or those ncu saw.",
-)
+@roof_option
 @click.option("--ncu", metavar="PATH", help="Nsight Compute's command line, instead of the ncu on PATH.")
 @click.option("--kernel", "kernel_filter", metavar="REGEX", help="Profile only kernels in whose name this is found.")
 @click.option("--max-launches", type=click.IntRange(1, 10_000), default=32, show_default=True, help="Profiled a side.")
@@ -105,7 +98,7 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
     show_default=True,
     help="As of ncu: base locks the clocks.",
 )
-@click.option("--keep-ncu-report", type=_FILE, help="Keep the .ncu-rep in this file.")
+@click.option("--keep-ncu-report", type=FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
 @click.pass_context
@@ -128,7 +121,7 @@ def command(
     repeats: int,
     allow_nonfinite: bool,
     gpu: str | None,
-    roof: Literal["spec", "counters"],
+    roof: RoofChoice,
     ncu: str | None,
     kernel_filter: str | None,
     max_launches: int,

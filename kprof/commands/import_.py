@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import click
 
 from kprof.capture import encode_capture
 from kprof.commands.analyze_arguments import command_line, require_outputs, require_pattern, require_somewhere_to_write
 from kprof.commands.delivery import deliver
+from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.files import write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.importing import import_capture
 from kprof.report import build_report
-
-_FILE: Final = click.Path(path_type=Path)
+from kprof.roofline import RoofChoice
 
 
 @click.command("import")
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option("--kernel", metavar="REGEX", help="Only launches in whose name this is found.")
 @click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the report says.")
-@click.option(
-    "--roof",
-    type=click.Choice(["spec", "counters"]),
-    default="spec",
-    show_default=True,
-    help="Peaks of the spec, or those ncu saw.",
-)
-@click.option("--save-capture", type=_FILE, help="Keep what was read in this file.")
-@click.option(
-    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
-)
-@click.option("-o", "--output", type=_FILE, help="Write the report here instead of stdout.")
+@roof_option
+@click.option("--save-capture", type=FILE, help="Keep what was read in this file.")
+@format_option
+@output_option
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
 def command(
     file: Path,
     kernel: str | None,
     gpu: str | None,
-    roof: Literal["spec", "counters"],
+    roof: RoofChoice,
     save_capture: Path | None,
     format_: Literal["json", "text"],
     output: Path | None,

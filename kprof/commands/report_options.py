@@ -1,0 +1,23 @@
+"""The options of every command that makes a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, get_args
+
+import click
+
+from kprof.roofline import RoofChoice
+
+FILE: Final = click.Path(path_type=Path)
+roof_option = click.option(
+    "--roof",
+    type=click.Choice(get_args(RoofChoice)),
+    default="spec",
+    show_default=True,
+    help="Peaks of the spec, or those ncu saw.",
+)
+format_option = click.option(
+    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
+)
+output_option = click.option("-o", "--output", type=FILE, help="Write the report here instead of stdout.")
