@@ -33,6 +33,7 @@ from torch import Tensor
 from kprof.collectors.floor.ledger import Ledger, Marks
 from kprof.collectors.floor.pieces import by_storage, pieces_of, total
 from kprof.collectors.floor.watch import OperatorWatch
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.tf32 import matmul_may_use_tf32
 from kprof.errors import first_line
 from kprof.evidence import Reason, Side
@@ -66,7 +67,7 @@ def collect_floor(workload: LoadedWorkload, *, seed: int, enter: Callable[[Side 
     enter("ref")
     with torch.no_grad():
         ref(*inputs)
-        _synchronise(workload.device)
+        synchronise(workload.device)
     if marks is None or marks != _marks(inputs):
         # The warm call wrote to them. The old ones go first: the two are never held at once.
         del inputs
@@ -96,7 +97,7 @@ def _watched(
     ledger = Ledger(frozenset(given_places), frozenset(held_places))
     with torch.no_grad(), _taken_apart(), OperatorWatch(ledger):
         outputs = ref(*inputs)
-    _synchronise(device)
+    synchronise(device)
     enter(None)
     made = ledger.take_outputs(tensor for _, tensor in tensor_leaves(outputs))
     del outputs, kept
@@ -166,7 +167,7 @@ def _unwatched(
     places = _places([tensor for _, tensor in tensor_leaves(inputs)])
     with torch.no_grad():
         outputs = call(*inputs)
-        _synchronise(device)
+        synchronise(device)
     enter(None)
     results = _places([tensor for _, tensor in tensor_leaves(outputs)])
     read, made = total(places.values()), total(spans for storage, spans in results.items() if storage not in places)
@@ -238,9 +239,3 @@ def _taken_apart() -> Iterator[None]:
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
-
-
-def _synchronise(device: torch.device) -> None:
-    """Wait for the device, so that its faults are raised while it is known whose they are."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

@@ -27,6 +27,7 @@ from kprof.collectors.launches.profiled_session import (
 )
 from kprof.collectors.launches.trace import TraceEvents
 from kprof.collectors.launches.window_evidence import evidence_from_trace
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.sampling import MAX_KEPT
 from kprof.errors import CannotMeasureError
 from kprof.evidence import LaunchesEvidence, Reason, Side, SideLaunches
@@ -127,8 +128,7 @@ def _warm_up(subject: Subject, device: torch.device) -> None:
         while len(calls_s) < WARM_UP_CALLS or perf_counter() - began < WARM_UP_S:
             call_began = perf_counter()
             subject.run()
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
+            synchronise(device)
             calls_s.append(perf_counter() - call_began)
     subject.call_us = min(calls_s) * 1e6
     subject.runs_a_profiler = bool(started)

@@ -24,7 +24,8 @@ from kprof.collectors.precision.poison import poisoned_memory, sizes_of
 from kprof.collectors.precision.records import record_trial
 from kprof.collectors.precision.structure import PLAIN_TYPES, pair_leaves, plain
 from kprof.collectors.precision.weights import BufferSnapshot
-from kprof.collectors.precision.yardstick import Fp64Errors, YardstickError, fp64_errors, run_in_float64, synchronise
+from kprof.collectors.precision.yardstick import Fp64Errors, YardstickError, fp64_errors, run_in_float64
+from kprof.collectors.synchronise import synchronise
 from kprof.errors import first_line
 from kprof.evidence import PrecisionTrial, Reason, Side
 from kprof.trees import clone_tensor, clone_tree, map_tensors, shape_of, tensor_leaves

@@ -19,6 +19,7 @@ from kprof.collectors.precision.chunks import is_out_of_memory
 from kprof.collectors.precision.elements import excess_of
 from kprof.collectors.precision.structure import PLAIN_TYPES, plain
 from kprof.collectors.precision.weights import uncompiled
+from kprof.collectors.synchronise import synchronise
 from kprof.errors import first_line
 from kprof.evidence import Reason, Tolerance
 from kprof.trees import clone_tree, is_ordinary, map_tensors, shape_of, tensor_leaves
@@ -195,12 +196,6 @@ def _widened(tensor: Tensor) -> Tensor:
 
 def _described(leaf: Tensor | None) -> str:
     return "no tensor" if leaf is None else f"{str(leaf.dtype).removeprefix('torch.')} {shape_of(leaf)}"
-
-
-def synchronise(device: torch.device) -> None:
-    """Wait for all streams of a CUDA device; a fault of what ran there is raised here."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _random_state(device: torch.device) -> Tensor:

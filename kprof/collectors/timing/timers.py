@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import torch
 
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import ClockReading, Side
 
@@ -42,13 +43,8 @@ def warm_up(timers: Timers, seconds: float = WARM_UP_S) -> None:
         calls = 0
         while calls < 3 or perf_counter() - began < seconds:
             timers.call(side)
-            _synchronize(timers.device)
+            synchronise(timers.device)
             calls += 1
-
-
-def _synchronize(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def host_sample(timers: Timers, side: Side) -> float:
@@ -57,7 +53,7 @@ def host_sample(timers: Timers, side: Side) -> float:
     call = timers.calls[side]
     began = perf_counter_ns()
     result = call()
-    _synchronize(timers.device)
+    synchronise(timers.device)
     ended = perf_counter_ns()
     del result
     return (ended - began) / 1e3
