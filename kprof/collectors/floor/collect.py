@@ -33,6 +33,7 @@ from torch import Tensor
 from kprof.collectors.floor.ledger import Ledger, Marks
 from kprof.collectors.floor.pieces import by_storage, pieces_of, total
 from kprof.collectors.floor.watch import OperatorWatch
+from kprof.collectors.precision.weights import uncompiled
 from kprof.collectors.synchronise import synchronise
 from kprof.collectors.tf32 import matmul_may_use_tf32
 from kprof.errors import first_line
@@ -63,7 +64,7 @@ def collect_floor(workload: LoadedWorkload, *, seed: int, enter: Callable[[Side 
     if workload.ref is None:
         enter("kernel")
         return _unwatched(workload.kernel, inputs, workload.device, enter, source="kernel")
-    ref, marks = _eager(workload.ref), _marks(inputs)
+    ref, marks = uncompiled(workload.ref), _marks(inputs)
     enter("ref")
     with torch.no_grad():
         ref(*inputs)
@@ -217,13 +218,6 @@ def _marks(inputs: list[Any]) -> tuple[Any, ...] | None:
 def _registered(ref: Callable[..., Any]) -> list[Tensor]:
     """Parameters and buffers, where it is a module."""
     return [*ref.parameters(), *ref.buffers()] if isinstance(ref, torch.nn.Module) else []
-
-
-def _eager(ref: Callable[..., Any]) -> Callable[..., Any]:
-    """What torch.compile was given, for a module or a function that it made."""
-    made: Any = ref
-    eager: Callable[..., Any] = getattr(made, "_orig_mod", getattr(made, "_torchdynamo_orig_callable", ref))
-    return eager
 
 
 @contextlib.contextmanager
