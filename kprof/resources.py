@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 
 
+@lru_cache(maxsize=16)
 def resource_dir(name: str) -> Path:
     """Folder ``name`` (such as ``specs`` or ``kernels/probes``) as shipped with this kprof.
 

@@ -22,6 +22,9 @@ IMPORTED: Final = Reason(
     hint="kprof analyze kernel.py --ref ref.py measures it.",
 )
 _TOLD_ELSEWHERE: Final = frozenset({"reason", "reasons"})
+_NO_PARTS: Final = frozenset({str, int, bool})
+_Place = tuple[Any, str | int]
+"""Where something is in a record: the place of what holds it (None: the record itself), and its name or position."""
 _RULES: Final = "kprof's own rules"
 
 
@@ -71,9 +74,9 @@ def finish(block: B, explain: Callable[[str], str]) -> B:
         block: the block as measured.
         explain: the code for a null, from its dotted path; asked only for nulls that were not made here.
     """
-    nulls: list[str] = []
-    if _walk(block, "", nulls):
-        return msgspec.structs.replace(block, reasons={path: explain(path) for path in nulls})
+    nulls: list[_Place] = []
+    if _walk(block, None, nulls):
+        return msgspec.structs.replace(block, reasons={path: explain(path) for path in map(_path, nulls)})
     clean, not_finite = make_finite(block)
     reasons = {path: NOT_FINITE if path in not_finite else explain(path) for path in null_paths(clean)}
     return msgspec.structs.replace(clean, reasons=reasons)
@@ -81,26 +84,23 @@ def finish(block: B, explain: Callable[[str], str]) -> B:
 
 def null_paths(value: Any) -> list[str]:
     """Dotted paths of every null, those of ``reason`` and ``reasons`` left out: they say why, they measure nothing."""
-    nulls: list[str] = []
-    _walk(value, "", nulls)
-    return nulls
+    nulls: list[_Place] = []
+    _walk(value, None, nulls)
+    return [_path(place) for place in nulls]
 
 
-def _walk(value: Any, path: str, nulls: list[str]) -> bool:
-    """Add the paths of the nulls, and tell whether every number is finite: one walk, for thousands of launches."""
+def _walk(value: Any, place: _Place | None, nulls: list[_Place]) -> bool:
+    """Add the places of the nulls, and tell whether every number is finite: one walk, for thousands of launches."""
     finite = True
     for item, name in _named_parts(value):
         kind = type(item)
         if kind is float:
             finite = finite and math.isfinite(item)
-        elif kind is str or kind is int or kind is bool or name in _TOLD_ELSEWHERE:
-            continue
-        else:
-            below = f"{path}[{name}]" if type(name) is int else _join(path, str(name))
-            if item is None:
-                nulls.append(below)
-            else:
-                finite = _walk(item, below, nulls) and finite
+        elif item is None:
+            if name not in _TOLD_ELSEWHERE:
+                nulls.append((place, name))
+        elif kind not in _NO_PARTS and name not in _TOLD_ELSEWHERE and item != ():
+            finite = _walk(item, (place, name), nulls) and finite
     return finite
 
 
@@ -111,6 +111,14 @@ def _named_parts(value: Any) -> Iterable[tuple[Any, str | int]]:
     if isinstance(value, tuple):
         return zip(value, range(len(value)), strict=True)
     return ((item, key) for key, item in value.items()) if isinstance(value, dict) else ()
+
+
+def _path(place: _Place) -> str:
+    """The dotted path of a place. Few places are ever asked for theirs, so a walk writes none down."""
+    within, name = place
+    if type(name) is int:
+        return f"{_path(within) if within else ''}[{name}]"
+    return _join(_path(within) if within else "", str(name))
 
 
 def absent_block(kind: type[B], absence: Absence, source: str) -> B:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,11 +21,12 @@ _L1_PARTS: Final = ("l1_data_pipe_pct", "l1_request_pct", "l1_writeback_pct", "l
 
 def _busiest(profile: CounterProfile, limiter: str, names: Iterable[str]) -> Load | None:
     """The busiest of some parts of one unit; None where none was measured."""
-    found = [(value, name) for name in names if (value := profile.trusted(name)) is not None]
-    if not found:
-        return None
-    value, name = max(found)
-    return Load(limiter, value, profile.quantities.sources.get(name, name))
+    most, busiest = -math.inf, ""
+    for name in names:
+        value = profile.trusted(name)
+        if value is not None and (value, name) > (most, busiest):
+            most, busiest = value, name
+    return Load(limiter, most, profile.quantities.sources.get(busiest, busiest)) if busiest else None
 
 
 def _fma(profile: CounterProfile) -> Load | None:

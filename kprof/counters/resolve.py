@@ -65,8 +65,9 @@ def resolve(launch: ProfiledLaunch) -> Quantities:
     missing = dict.fromkeys(layout.never, NOT_COLLECTED)
     for name, quantity, formulas in layout.possible:
         for formula in formulas:
-            first = metrics[formula.names[0]]
-            value = first if formula.is_plain and type(first) is float else _answer(formula, metrics)
+            value: Any = metrics[formula.names[0]] if formula.is_plain else None
+            if type(value) is not float:
+                value = _answer(formula, metrics)
             if value is not None:
                 if quantity.allows(value):
                     values[name] = value
