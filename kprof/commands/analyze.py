@@ -20,12 +20,11 @@ from kprof.commands.analyze_arguments import (
     require_one_source,
     require_outputs,
     require_pattern,
-    require_somewhere_to_write,
     require_surroundings,
     require_utf8,
     source_file,
 )
-from kprof.commands.delivery import deliver
+from kprof.commands.delivery import deliver, require_place
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, error_lines
@@ -139,7 +138,7 @@ def command(
     """
     require_one_source(ctx, kernel, capture_file)
     require_outputs((output, save_capture, keep_ncu_report), (kernel, ref, capture_file))
-    require_somewhere_to_write(output)
+    require_place(format_, output)
     require_pattern(kernel_filter)
     board = resolve_gpu(gpu) if gpu is not None else None
     if capture_file is not None:

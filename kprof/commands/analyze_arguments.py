@@ -88,16 +88,6 @@ def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None
         taken.append(path)
 
 
-def require_somewhere_to_write(output: Path | None) -> None:
-    """A report needs stdout or a file.
-
-    Raises:
-        UsageError: stdout is closed and no file is named.
-    """
-    if output is None and sys.stdout is None:
-        raise UsageError("stdout is closed, and the report has nowhere to go", "Give -o FILE.")
-
-
 def require_surroundings() -> None:
     """What would otherwise be found only once something was compiled: the cache's settings, a folder for scratch files.
 

@@ -10,9 +10,10 @@ from typing import TextIO
 
 import click
 
+from kprof.errors import UsageError
 from kprof.files import write_whole
-from kprof.renderers import json as json_renderer
-from kprof.renderers import text as text_renderer
+from kprof.renderers import FORMATS, render_as
+from kprof.renderers.layout import Style
 from kprof.report import Report
 
 
@@ -21,25 +22,47 @@ def deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> N
 
     Args:
         report: what to write.
-        format_: ``json`` or ``text``.
+        format_: one of `FORMATS`.
         output: the file; None: stdout.
         quiet: no summary on stderr.
     """
-    rendered = json_renderer.render(report) if format_ == "json" else _text(report, sys.stdout)
-    if output is not None:
-        write_whole(output, rendered.encode())
-    else:
-        # JSON is UTF-8 whatever the terminal's encoding.
-        click.echo(rendered.encode() if format_ == "json" else rendered, nl=False)
+    # A file keeps no colours and no width of the terminal that it was made from.
+    style = style_for(sys.stdout) if output is None else Style()
+    put(render_as(format_, report, style), output, as_text=FORMATS[format_].styled)
     if not quiet and not (format_ == "text" and output is None):
-        click.echo(_text(report, sys.stderr), err=True)
+        click.echo(render_as("text", report, style_for(sys.stderr)), err=True)
 
 
-def _text(report: Report, stream: TextIO | None) -> str:
+def put(rendered: str | bytes, output: Path | None, *, as_text: bool) -> None:
+    """Write what was rendered to a file, or to stdout: text for people in its encoding, anything else as it is."""
+    data = rendered if isinstance(rendered, bytes) else rendered.encode()
+    if output is not None:
+        write_whole(output, data)
+    else:
+        # What programs read is UTF-8 whatever the terminal's encoding.
+        click.echo(rendered if as_text else data, nl=False)
+
+
+def require_place(format_: str, output: Path | None) -> None:
+    """A report needs stdout or a file, and a picture a stdout that is no terminal.
+
+    Raises:
+        UsageError: it would have nowhere to go.
+    """
+    if output is not None:
+        return
+    if sys.stdout is None:
+        raise UsageError("stdout is closed, and the report has nowhere to go", "Give -o FILE.")
+    if FORMATS[format_].binary and sys.stdout.isatty():
+        hint = f"Give -o FILE{FORMATS[format_].suffixes[0]}, or send stdout to a file."
+        raise UsageError(f"{format_} is not text, and stdout is a terminal", hint)
+
+
+def style_for(stream: TextIO | None) -> Style:
+    """How text looks on a stream: as wide as the terminal and coloured, or 80 columns and plain; ASCII at need."""
     on_terminal = stream is not None and stream.isatty()
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
-    return text_renderer.render(
-        report,
+    return Style(
         width=max(60, min(120, shutil.get_terminal_size((80, 24)).columns)) if on_terminal else 80,
         color=on_terminal and not os.environ.get("NO_COLOR"),
         ascii_only=not encoding.replace("-", "").startswith("utf"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import Literal
 
 import click
 
 from kprof.capture import encode_capture
-from kprof.commands.analyze_arguments import command_line, require_outputs, require_pattern, require_somewhere_to_write
-from kprof.commands.delivery import deliver
+from kprof.commands.analyze_arguments import command_line, require_outputs, require_pattern
+from kprof.commands.delivery import deliver, require_place
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.files import write_whole
 from kprof.gpuspec import resolve_gpu
@@ -34,7 +33,7 @@ def command(
     gpu: str | None,
     roof: RoofChoice,
     save_capture: Path | None,
-    format_: Literal["json", "text"],
+    format_: str,
     output: Path | None,
     quiet: bool,
 ) -> None:
@@ -43,7 +42,7 @@ def command(
     JSON goes to stdout, a summary to stderr. Exit code 0 when it was read, however few counters it holds.
     """
     require_outputs((output, save_capture), (file,))
-    require_somewhere_to_write(output)
+    require_place(format_, output)
     board = resolve_gpu(gpu) if gpu is not None else None
     # Records of thousands of launches and no cycles among them: looking for some would take a fifth of the time.
     gc.disable()

@@ -7,6 +7,7 @@ from typing import Final, get_args
 
 import click
 
+from kprof.renderers import FORMATS
 from kprof.roofline import RoofChoice
 
 FILE: Final = click.Path(path_type=Path)
@@ -18,6 +19,6 @@ roof_option = click.option(
     help="Peaks of the spec, or those ncu saw.",
 )
 format_option = click.option(
-    "--format", "format_", type=click.Choice(["json", "text"]), default="json", show_default=True, help="What to write."
+    "--format", "format_", type=click.Choice(list(FORMATS)), default="json", show_default=True, help="What to write."
 )
 output_option = click.option("-o", "--output", type=FILE, help="Write the report here instead of stdout.")
