@@ -96,6 +96,10 @@ def decode_capture(data: bytes, source: str) -> Capture:
         raise InputFileError(f"{source} is not JSON: {error}", f"{_WRITE_ONE} {_IMPORT_ONE}") from error
     except RecursionError as error:
         raise InputFileError(f"{source} is not a capture: it is nested too deeply", _WRITE_ONE) from error
+    if isinstance(head, dict) and "schema_version" in head and "capture_version" not in head:
+        raise InputFileError(
+            f"{source} is a report, not a capture", f"kprof report {source} --format text shows it. {_WRITE_ONE}"
+        )
     version = head.get("capture_version") if isinstance(head, dict) else None
     if version is None:
         raise InputFileError(f"{source} is not a capture: it has no capture_version", _WRITE_ONE)

@@ -31,6 +31,7 @@ _COMMANDS: Final = {
         "kprof.commands.import_",
         "Read a report of Nsight Compute: a .ncu-rep, or the CSV of its raw or details page.",
     ),
+    "report": ("kprof.commands.report", "Write a report again in another format."),
     "schema": ("kprof.commands.schema", "Print the JSON Schema of a report: every field's meaning, unit and source."),
     "specs": ("kprof.commands.specs", "List the GPU boards that kprof knows, or show one in full."),
 }

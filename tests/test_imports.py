@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__", "cli"),
     ("commands", "progress"),
     ("renderers", "collection", "importing"),
-    ("counter_collection",),
+    ("counter_collection", "report_file"),
     ("report", "worker"),
     ("blocks", "collectors"),
     ("bottleneck", "audit"),

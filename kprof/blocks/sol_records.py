@@ -43,13 +43,13 @@ class SolBlock(Block, frozen=True, kw_only=True):
     ] = None
     floor_us: Annotated[float | None, metric("us", "Least time the task could take here", source=FLOOR)] = None
     floor_bytes: Annotated[
-        float | None, metric("bytes", "Inputs, used parameters and outputs, each element once", source=FLOOR)
+        int | None, metric("bytes", "Inputs, used parameters and outputs, each element once", source=FLOOR)
     ] = None
     floor_dram_bytes: Annotated[
-        float | None, metric("bytes", "Of them, less the outputs that L2 can hold: what DRAM must move", source=FLOOR)
+        int | None, metric("bytes", "Of them, less the outputs that L2 can hold: what DRAM must move", source=FLOOR)
     ] = None
     floor_flop: Annotated[
-        float | None, metric("FLOP", "FLOP of the reference, as far as counted", source="torch's FLOP counter")
+        int | None, metric("FLOP", "FLOP of the reference, as far as counted", source="torch's FLOP counter")
     ] = None
     floor_kind: Annotated[
         str | None,

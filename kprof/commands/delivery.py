@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 import click
 
 from kprof.errors import UsageError
+from kprof.evidence import Reason
 from kprof.files import write_whole
-from kprof.renderers import FORMATS, render_as
+from kprof.renderers import FORMATS, format_of, render_as
 from kprof.renderers.layout import Style
 from kprof.report import Report
 
@@ -26,11 +28,28 @@ def deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> N
         output: the file; None: stdout.
         quiet: no summary on stderr.
     """
+    put_report(report, format_, output)
+    if not quiet and not (format_ == "text" and output is None):
+        click.echo(render_as("text", report, style_for(sys.stderr)), err=True)
+
+
+def put_report(report: Report, format_: str, output: Path | None) -> None:
+    """Write the report in one of `FORMATS` to a file, or to stdout."""
     # A file keeps no colours and no width of the terminal that it was made from.
     style = style_for(sys.stdout) if output is None else Style()
     put(render_as(format_, report, style), output, as_text=FORMATS[format_].styled)
-    if not quiet and not (format_ == "text" and output is None):
-        click.echo(render_as("text", report, style_for(sys.stderr)), err=True)
+
+
+def format_for(asked: str | None, output: Path | None, otherwise: str) -> str:
+    """The format that was asked for, else the one that the file's name ends in, else ``otherwise``."""
+    return asked or (format_of(output) if output is not None else None) or otherwise
+
+
+def say_notes(notes: Iterable[Reason]) -> None:
+    """What there is to know of a file that was read."""
+    style = Style()
+    for note in notes:
+        click.echo(style.clean(f"kprof: note: {note.message}. {note.hint}"), err=True)
 
 
 def put(rendered: str | bytes, output: Path | None, *, as_text: bool) -> None:
@@ -64,6 +83,6 @@ def style_for(stream: TextIO | None) -> Style:
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     return Style(
         width=max(60, min(120, shutil.get_terminal_size((80, 24)).columns)) if on_terminal else 80,
-        color=on_terminal and not os.environ.get("NO_COLOR"),
+        color=on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         ascii_only=not encoding.replace("-", "").startswith("utf"),
     )

@@ -11,6 +11,8 @@ from kprof.renderers import FORMATS
 from kprof.roofline import RoofChoice
 
 FILE: Final = click.Path(path_type=Path)
+REPORT: Final = click.Path(path_type=Path, allow_dash=True)
+"""A report to read: a file, or ``-`` for stdin."""
 roof_option = click.option(
     "--roof",
     type=click.Choice(get_args(RoofChoice)),

@@ -76,6 +76,8 @@ def _read(path: Path) -> CountersEvidence:
         raise InputFileError(f"{path} is neither a report nor text; {_EXPECTED}", EXPORT_HINT)
     if b'"capture_version"' in head:
         raise InputFileError(f"{path} is a capture of kprof; {_EXPECTED}", f"kprof analyze --capture {path}")
+    if b'"schema_version"' in head and b'"kprof_version"' in head:
+        raise InputFileError(f"{path} is a report of kprof; {_EXPECTED}", f"kprof report {path}")
     encoding = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
     # What is no UTF-8 in a name is written out rather than lost. Line ends stay, for names that hold some.
     with path.open(encoding=encoding, errors="backslashreplace", newline="") as text:
