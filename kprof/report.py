@@ -32,6 +32,7 @@ from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_i
 from kprof.evidence import Fault, Record
 from kprof.metrics import metric
 from kprof.roofline import RoofChoice
+from kprof.verdicts import Verdict
 
 SCHEMA_VERSION: Final = 1
 SCHEMA_ID: Final = f"urn:kprof:report:{SCHEMA_VERSION}"
@@ -83,7 +84,9 @@ class Report(Record, frozen=True, kw_only=True):
     faults: Annotated[
         tuple[Fault, ...], metric("record", "What did not run to its end, with the tail of its output", source=_SELF)
     ] = ()
-    gates: Annotated[tuple[()], metric("record", "Verdicts; this version makes none", source=_SELF)] = ()
+    gates: Annotated[
+        tuple[Verdict, ...], metric("record", "Verdicts, where thresholds or a baseline were given", source=_SELF)
+    ] = ()
 
 
 def build_report(

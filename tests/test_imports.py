@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report", "worker"),
     ("blocks", "collectors"),
     ("bottleneck", "audit"),
-    ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile"),
+    ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile", "verdicts"),
     ("capture", "gpuspec"),
     ("counters", "floor_evidence"),
     ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
