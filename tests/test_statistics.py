@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 from kprof.statistics import (
     MIN_FOR_INTERVAL,
     bootstrap_ratio_of_medians,
+    log_median_variance,
     median,
+    ratio_of_medians,
+    spread_between_runs,
     spread_pct,
     summarise,
     thin,
@@ -145,3 +149,55 @@ def test_interval_refuses_what_is_not_finite_and_pairs_that_do_not_pair() -> Non
 )
 def test_what_overlaps_counts_once(intervals: list[tuple[float, float]], length: float) -> None:
     assert union_length(intervals) == length
+
+
+def test_ratio_of_medians_by_hand() -> None:
+    """Seven samples: c = round(4 - sqrt(7)) = 1, so the range; it misses the median with 2 / 2**7 = 1 / 64."""
+    seven = [8.0, 1.0, 2.0, 4.0, 3.0, 6.0, 5.0]
+    quantile = NormalDist().inv_cdf(1 - 1 / 128)
+    variance = (math.log(8.0 / 1.0) / (2 * quantile)) ** 2
+    assert log_median_variance(seven) == pytest.approx(variance)
+    found = ratio_of_medians(seven, [2.0] * 7, between=(0.3, 0.4))
+    assert found is not None
+    assert found.ratio == 2.0
+    assert found.log_error == pytest.approx(math.sqrt(variance + 0.25))
+    low, high = found.interval(0.99)
+    assert low * high == pytest.approx(4.0)
+    assert math.log(high / 2.0) == pytest.approx(2.5758293 * found.log_error)
+
+
+@pytest.mark.parametrize(("count", "runs"), [(6, 400), (25, 400), (200, 200), (1000, 100)])
+def test_the_interval_without_random_draws_covers_as_often_as_it_says(count: int, runs: int) -> None:
+    held = 0
+    for run in range(runs):
+        found = ratio_of_medians(noisy(30.0, count, seed=2 * run), noisy(10.0, count, seed=2 * run + 1))
+        assert found is not None
+        low, high = found.interval(0.95)
+        held += low <= 3.0 <= high
+    share = held / runs
+    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs) - 0.005 <= share
+
+
+def test_it_agrees_with_the_bootstrap() -> None:
+    numerator, denominator = noisy(30.0, 200, seed=1), noisy(10.0, 200, seed=2)
+    found = ratio_of_medians(numerator, denominator)
+    drawn = bootstrap_ratio_of_medians(numerator, denominator, paired=False)
+    assert found is not None
+    assert drawn is not None
+    low, high = found.interval(0.95)
+    assert high - low == pytest.approx(drawn[1] - drawn[0], rel=0.35)
+
+
+@pytest.mark.parametrize("bad", [[1.0] * 5, [1.0] * 5 + [math.nan], [1.0] * 5 + [0.0], [1.0] * 5 + [-1.0], []])
+def test_ratio_of_medians_needs_samples_above_zero(bad: list[float]) -> None:
+    assert ratio_of_medians(bad, [1.0] * 9) is None
+    assert ratio_of_medians([1.0] * 9, bad) is None
+
+
+def test_runs_that_differ_more_than_expected_widen_the_spread_and_few_runs_do_not_decide() -> None:
+    assert spread_between_runs([], 0.01, prior_runs=4) == 0.01
+    assert spread_between_runs([[5.0]], 0.01, prior_runs=4) == pytest.approx(0.01)
+    quiet = spread_between_runs([[5.0, 5.0]], 0.01, prior_runs=4)
+    assert quiet == pytest.approx(0.01 * math.sqrt(3 / 4))
+    two_states = spread_between_runs([[22.5, 25.5, 22.5, 25.5], [22.4, 25.6]], 0.002, prior_runs=4)
+    assert two_states > 0.05
