@@ -69,6 +69,10 @@ class TimingBlock(Block, frozen=True, kw_only=True):
     resolution_limited: Annotated[
         bool | None, metric("bool", "A headline time is under 10 steps of its timer", source="kprof")
     ] = None
+    kernel_step_us: Annotated[
+        float | None, metric("us", "Smallest difference that the kernel's timer can show", source=_HEADLINE)
+    ] = None
+    ref_step_us: Annotated[float | None, metric("us", "The same of the reference's timer", source=_HEADLINE)] = None
     kernel_off_current_stream: Annotated[
         bool | None, metric("bool", "The kernel ignores torch's current stream", source="CUDA graph capture")
     ] = None
@@ -127,6 +131,8 @@ def _measured(capture: Capture) -> TimingBlock:
         power_limit_w=clocks.power_limit_w,
         clock_dropped=sum(one.dropped_by_clock for one in series) if on_cuda(capture) else None,
         resolution_limited=limited,
+        kernel_step_us=made.steps_us[0],
+        ref_step_us=made.steps_us[1],
         kernel_off_current_stream=off_current_stream(capture),
         flush_bytes=capture.timing.flush_bytes if capture.timing else None,
         device=view,

@@ -104,7 +104,7 @@ def _headline_code(capture: Capture, made: Headline, clocks: ClockState, path: s
         return _speedup_code(capture, made.kernel_us is not None, made.ref_us is not None)
     if path.endswith("_cycles") and time is not None:
         return clocks.absent_code
-    if path == "resolution_limited" and time is not None:
+    if path in ("resolution_limited", "kernel_step_us", "ref_step_us") and time is not None:
         return "resolution_unknown"
     if path in ("clock_dropped", "flush_bytes", "kernel_off_current_stream"):
         return "not_collected" if on_cuda(capture) else "no_device"
