@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,22 @@ def require_writable(path: Path) -> None:
         raise UsageError(f"cannot write {path}: the folder {folder} does not exist", f"mkdir -p {folder}")
     elif not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write {path}: the folder {folder} is not writable", _ELSEWHERE)
+
+
+def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Every output can be written, and writing it destroys neither an input nor another output.
+
+    Raises:
+        UsageError: one cannot, or would.
+    """
+    taken = [path for path in inputs if path is not None]
+    for path in filter(None, outputs):
+        require_writable(path)
+        clash = next((other for other in taken if is_regular_or_new(path) and same_file(path, other)), None)
+        if clash is not None:
+            message = f"cannot write {path}: it is the same file as {clash}, which the command is given too"
+            raise UsageError(message, "Give another name.")
+        taken.append(path)
 
 
 def write_whole(path: Path, data: bytes) -> None:

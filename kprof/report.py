@@ -31,10 +31,10 @@ from kprof.capture import Capture
 from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_info, workload_info
 from kprof.evidence import Fault, Record
 from kprof.metrics import metric
+from kprof.report_json import SCHEMA_VERSION
 from kprof.roofline import RoofChoice
 from kprof.verdicts import Verdict
 
-SCHEMA_VERSION: Final = 1
 SCHEMA_ID: Final = f"urn:kprof:report:{SCHEMA_VERSION}"
 Source = Literal["measured", "replayed", "imported"]
 

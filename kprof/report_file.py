@@ -6,7 +6,6 @@ report lacks is null with the reason `NOT_IN_REPORT`, and both are told.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,24 +17,17 @@ from msgspec import inspect
 from kprof.blocks.base import Absence, Block, absent_block
 from kprof.errors import InputFileError
 from kprof.evidence import Reason
-from kprof.report import SCHEMA_VERSION, Report
+from kprof.report import Report
+from kprof.report_json import decode_json, name_of, read_bytes
 
 NOT_IN_REPORT: Final = "not_in_report"
 """Code of a null that stands for a field which the report, made by another kprof, does not have."""
-STDIN: Final = Path("-")
-_GIVE_ONE: Final = "Give a report: what kprof analyze or kprof import writes as JSON."
 _MOST_NAMED: Final = 5
-_HEAD: Final = 4096
-_REPORTS_OF_NCU: Final = (b"NVR\0", b"\x28\xb5\x2f\xfd")
 
 
 def load_report(path: Path) -> tuple[Report, tuple[Reason, ...]]:
     """Read a report file, or stdin where ``path`` is ``-``; see `decode_report`."""
-    try:
-        data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    except OSError as error:
-        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
-    return decode_report(data, "stdin" if path == STDIN else str(path))
+    return decode_report(read_bytes(path), name_of(path))
 
 
 def decode_report(data: bytes, source: str) -> tuple[Report, tuple[Reason, ...]]:
@@ -51,8 +43,7 @@ def decode_report(data: bytes, source: str) -> tuple[Report, tuple[Reason, ...]]
     Raises:
         InputFileError: no JSON, no report, of another version of the format, or with a value of the wrong type.
     """
-    head = _json_object(data, source)
-    _require_version(head, source)
+    head = decode_json(data, source)
     try:
         return msgspec.convert(head, Report), ()
     except msgspec.ValidationError:
@@ -62,40 +53,6 @@ def decode_report(data: bytes, source: str) -> tuple[Report, tuple[Reason, ...]]
         return msgspec.convert(mended.value(head, inspect.type_info(Report), "$"), Report), mended.notes(head, source)
     except msgspec.ValidationError as error:
         raise InputFileError(f"{source}: {error}", "Make the report again; kprof schema says what it holds.") from error
-
-
-def _json_object(data: bytes, source: str) -> dict[str, Any]:
-    if not data.strip():
-        raise InputFileError(f"{source} is empty; a report was expected", _GIVE_ONE)
-    if data.startswith(_REPORTS_OF_NCU) or b'"Kernel Name"' in data[:_HEAD]:
-        raise InputFileError(f"{source} is a report of Nsight Compute, not of kprof", f"kprof import {source}")
-    try:
-        head: Any = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputFileError(f"{source} is not JSON: {error}", _GIVE_ONE) from error
-    except RecursionError as error:
-        raise InputFileError(f"{source} is not a report: it is nested too deeply", _GIVE_ONE) from error
-    if not isinstance(head, dict):
-        found = "a list" if isinstance(head, list) else "a single value"
-        raise InputFileError(f"{source} is not a report: it is {found}, expected an object", _GIVE_ONE)
-    if "capture_version" in head:
-        hint = f"kprof analyze --capture {source} makes the report from it."
-        raise InputFileError(f"{source} is a capture, not a report", hint)
-    return head
-
-
-def _require_version(head: dict[str, Any], source: str) -> None:
-    version = head.get("schema_version")
-    if version is None:
-        raise InputFileError(f"{source} is not a report: it has no schema_version", _GIVE_ONE)
-    if version == SCHEMA_VERSION and type(version) is int:
-        return
-    maker = f"kprof {head['kprof_version']}" if isinstance(head.get("kprof_version"), str) else "the kprof that made it"
-    newer = type(version) is int and version > SCHEMA_VERSION
-    raise InputFileError(
-        f"{source} is a report of schema version {version!r}; this kprof reads version {SCHEMA_VERSION}",
-        f"{maker} or a later one reads it: update kprof." if newer else f"Read it with {maker}, or make it again.",
-    )
 
 
 @dataclass

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("capture", "gpuspec"),
     ("counters", "floor_evidence"),
     ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
-    ("evidence", "board", "yamlfile", "metrics", "files", "cache"),
+    ("evidence", "board", "yamlfile", "metrics", "files", "cache", "report_json"),
     ("statistics", "resources", "errors", "__init__"),
 )
 # Analysis and what collects evidence know nothing of each other; both know only records.

@@ -18,7 +18,6 @@ from kprof.commands.analyze_arguments import (
     command_line,
     device_name,
     require_one_source,
-    require_outputs,
     require_pattern,
     require_surroundings,
     require_utf8,
@@ -28,7 +27,7 @@ from kprof.commands.delivery import deliver, require_place
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, error_lines
-from kprof.files import write_whole
+from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
 from kprof.renderers.layout import Style

@@ -10,7 +10,6 @@ import stat
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ from click.core import ParameterSource
 
 from kprof.cache import cache_dir, cache_max_bytes
 from kprof.errors import CannotMeasureError, UsageError
-from kprof.files import is_regular_or_new, require_writable, same_file
 from kprof.report import BLOCK_NAMES
 
 Override = int | float | bool | str
@@ -70,22 +68,6 @@ def require_one_source(ctx: click.Context, kernel: Path | None, capture_file: Pa
     if idle:
         message = f"{', '.join(idle)}: no effect with --capture, which measures nothing"
         raise UsageError(message, "Leave it out, or measure again from the kernel file.")
-
-
-def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Every output can be written, and writing it destroys neither an input nor another output.
-
-    Raises:
-        UsageError: one cannot, or would.
-    """
-    taken = [path for path in inputs if path is not None]
-    for path in filter(None, outputs):
-        require_writable(path)
-        clash = next((other for other in taken if is_regular_or_new(path) and same_file(path, other)), None)
-        if clash is not None:
-            message = f"cannot write {path}: it is the same file as {clash}, which the command is given too"
-            raise UsageError(message, "Give another name.")
-        taken.append(path)
 
 
 def require_surroundings() -> None:

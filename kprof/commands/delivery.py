@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -16,7 +16,9 @@ from kprof.evidence import Reason
 from kprof.files import write_whole
 from kprof.renderers import FORMATS, format_of, render_as
 from kprof.renderers.layout import Style
-from kprof.report import Report
+
+if TYPE_CHECKING:
+    from kprof.report import Report
 
 
 def deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from kprof.capture import encode_capture
-from kprof.commands.analyze_arguments import command_line, require_outputs, require_pattern
+from kprof.commands.analyze_arguments import command_line, require_pattern
 from kprof.commands.delivery import deliver, require_place
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
-from kprof.files import write_whole
+from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.importing import import_capture
 from kprof.report import build_report

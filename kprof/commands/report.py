@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from kprof.commands.analyze_arguments import require_outputs
 from kprof.commands.delivery import format_for, put_report, require_place, say_notes
 from kprof.commands.report_options import REPORT, output_option
+from kprof.files import require_outputs
 from kprof.renderers import FORMATS
 from kprof.report_file import load_report
 

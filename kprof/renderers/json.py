@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kprof.report import Report
+if TYPE_CHECKING:
+    from kprof.report import Report
 
 _INDENT: Final = 2
 _NUMBER: Final = r"(?:-?[0-9][0-9.eE+-]*|null)"

@@ -10,7 +10,7 @@ import click
 import pytest
 from running import run_kprof
 
-from kprof import cli
+from kprof import cli, files
 from kprof.capture import encode_capture
 from kprof.commands import analyze_arguments
 from kprof.commands.analyze_arguments import Seconds, assignment, block_names, device_name, source_file
@@ -65,7 +65,7 @@ def test_an_output_destroys_no_input_and_no_other_output(
 
 def test_two_outputs_may_both_be_thrown_away(capsys: pytest.CaptureFixture[str]) -> None:
     null = Path(os.devnull)
-    analyze_arguments.require_outputs((null, null), (None,))
+    files.require_outputs((null, null), (None,))
 
 
 @pytest.mark.parametrize(
