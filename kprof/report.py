@@ -30,6 +30,7 @@ from kprof.board import GpuSpec
 from kprof.capture import Capture
 from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_info, workload_info
 from kprof.evidence import Fault, Record
+from kprof.exit_codes import FaultHead, measured_exit_code
 from kprof.metrics import metric
 from kprof.report_json import SCHEMA_VERSION
 from kprof.roofline import RoofChoice
@@ -40,10 +41,6 @@ Source = Literal["measured", "replayed", "imported"]
 
 _SELF: Final = "kprof"
 _PROFILER: Final = "torch.profiler, device events of one call"
-_OPTIONAL_STAGES: Final = ("memory", "launches")
-_COSTS_ITS_BLOCKS_ALONE: Final = ("floor", "counters")
-"""Stages whose faults never change the exit code: the answer was measured before them."""
-_USAGE_CODES: Final = ("unknown_override", "override_type")
 
 
 class Blocks(Record, frozen=True, kw_only=True):
@@ -126,18 +123,10 @@ def build_report(
 
 
 def exit_code(report: Report) -> int:
-    """The exit code the report asks for, gates aside: 2 usage, 3 could not measure, 1 the result is wrong, 0 none.
-
-    An override that the reference does not know is usage, though only the worker can tell. A fault in one of the two
-    files is always 3. One that is nobody's is 3 only in a stage that the rest builds on: a profiler that does not start
-    takes its own block with it and no more.
-    """
-    if any(fault.code in _USAGE_CODES for fault in report.faults):
-        return 2
-    telling = [fault for fault in report.faults if fault.stage not in _COSTS_ITS_BLOCKS_ALONE]
-    if any(fault.side is not None or fault.stage not in _OPTIONAL_STAGES for fault in telling):
-        return 3
-    return 1 if report.blocks.precision.passed is False else 0
+    """The exit code the report asks for, gates aside; see `measured_exit_code`."""
+    heads = (FaultHead(fault.code, fault.stage, fault.side) for fault in report.faults)
+    passed = (report.blocks.precision.passed, report.blocks.integrity.passed)
+    return measured_exit_code(heads, is_wrong=False in passed)
 
 
 def report_schema() -> dict[str, Any]:

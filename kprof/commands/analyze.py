@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import click
+import msgspec
 
 from kprof.blocks.precision import INCONCLUSIVE, PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
@@ -24,12 +25,14 @@ from kprof.commands.analyze_arguments import (
     source_file,
 )
 from kprof.commands.delivery import deliver, require_place
+from kprof.commands.gate_options import GateRequest, Gates, gate_options, say_gates_failed
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, error_lines
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
+from kprof.renderers.json import render_json
 from kprof.renderers.layout import Style
 from kprof.report import Report, build_report, exit_code
 from kprof.roofline import RoofChoice
@@ -99,9 +102,11 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--keep-ncu-report", type=FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
+@gate_options
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     kernel: Path | None,
     ref: Path | None,
     capture_file: Path | None,
@@ -129,17 +134,21 @@ def command(
     keep_ncu_report: Path | None,
     timeout: float,
     build_timeout: float,
+    **gate_settings: Any,
 ) -> None:
     """Measure a kernel against its reference.
 
     JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong, 2 usage,
-    3 could not measure.
+    3 could not measure, 4 a gate was inconclusive.
     """
     require_one_source(ctx, kernel, capture_file)
-    require_outputs((output, save_capture, keep_ncu_report), (kernel, ref, capture_file))
+    request = GateRequest(**gate_settings)
+    outputs = (output, save_capture, keep_ncu_report, *request.outputs)
+    require_outputs(outputs, (kernel, ref, capture_file, *request.inputs))
     require_place(format_, output)
     require_pattern(kernel_filter)
     board = resolve_gpu(gpu) if gpu is not None else None
+    gates = request.load()
     if capture_file is not None:
         report = build_report(load_capture(capture_file), source="replayed", gpu=board, roof=roof)
     else:
@@ -171,11 +180,24 @@ def command(
         )
         require_surroundings()
         report = build_report(_measure(plan, save_capture, quiet), gpu=board, roof=roof)
-    deliver(report, format_, output, quiet)
-    code = exit_code(report)
-    if code != 0:
-        _say_why(report, code)
-    ctx.exit(code)
+    ctx.exit(_deliver_judged(report, gates, format_, output, quiet))
+
+
+def _deliver_judged(report: Report, gates: Gates, format_: str, output: Path | None, quiet: bool) -> int:
+    """Write the report, its verdicts in it where there are gates; returns the exit code."""
+    measured = exit_code(report)
+    plain: dict[str, Any] = msgspec.to_builtins(report) if gates.request.asked else {}
+    verdicts = gates.judge(plain) if gates.request.asked else ()
+    deliver(msgspec.structs.replace(report, gates=verdicts), format_, output, quiet)
+    code = measured
+    if gates.request.asked:
+        gates.tell(plain, verdicts, quiet=quiet)
+        code = gates.finish(plain, verdicts, render_json(report).encode(), measured)
+    if measured != 0:
+        _say_why(report, measured)
+    elif code != 0:
+        say_gates_failed(verdicts)
+    return code
 
 
 def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:

@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from kprof.cache import cache_dir, cache_max_bytes
+from kprof.commands.gate_options import GATE_SETTINGS
 from kprof.errors import CannotMeasureError, UsageError
 from kprof.report import BLOCK_NAMES
 
@@ -24,7 +25,9 @@ Override = int | float | bool | str
 
 MAX_SOURCE_BYTES: Final = 16 * 2**20
 """A source file beyond this is something else, given by mistake."""
-_WITH_CAPTURE: Final = frozenset({"kernel", "capture_file", "format_", "output", "quiet", "debug", "gpu", "roof"})
+_WITH_CAPTURE: Final = (
+    frozenset({"kernel", "capture_file", "format_", "output", "quiet", "debug", "gpu", "roof"}) | GATE_SETTINGS
+)
 _DEVICE: Final = re.compile(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?")
 _NOT_FINITE: Final = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 _LONGEST_LITERAL: Final = 1000

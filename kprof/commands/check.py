@@ -1,0 +1,75 @@
+"""``kprof check``: gates alone, on a report that exists already. Needs no torch and no GPU, and starts fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from kprof.commands.delivery import put
+from kprof.commands.gate_options import GateRequest, gate_options, say_gates_failed, subject
+from kprof.errors import UsageError
+from kprof.exit_codes import FaultHead, measured_exit_code
+from kprof.files import require_outputs
+from kprof.gates.plausible import wrong_result
+from kprof.renderers import gate_markdown, gate_table
+from kprof.renderers.json import render_json
+from kprof.report_json import decode_json, name_of, read_bytes
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("check")
+@click.argument("report", type=click.Path(path_type=Path, allow_dash=True))
+@gate_options
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["json", "text", "markdown"]),
+    default="json",
+    show_default=True,
+    help="json: the report with its verdicts; else the verdicts alone.",
+)
+@click.option("-o", "--output", type=_FILE, help="Write to this file instead of stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No table on stderr.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, report: Path, format_: str, output: Path | None, quiet: bool, **options: Any
+) -> None:
+    """Hold a report against thresholds and a baseline.
+
+    REPORT is what kprof analyze or kprof import wrote as JSON; - is stdin. Exit codes: 0 no gate failed, 1 one did or
+    the result is wrong, 2 usage, 3 the report holds no measurement, 4 a gate was inconclusive.
+    """
+    request = GateRequest(**options)
+    if not request.asked:
+        raise UsageError("there is no gate to judge by", "Give --thresholds t.yaml, or --baseline report.json.")
+    require_outputs((output, *request.outputs), (report, *request.inputs))
+    data = read_bytes(report)
+    plain = decode_json(data, name_of(report), allow_nan=True)
+    gates = request.load()
+    verdicts = gates.judge(plain)
+    if format_ == "json":
+        rendered = render_json({**plain, "gates": msgspec.to_builtins(verdicts)})
+    elif format_ == "markdown":
+        rendered = gate_markdown.render(verdicts, f"kprof {subject(plain)}")
+    else:
+        rendered = gate_table.render(verdicts)
+    put(rendered, output, as_text=format_ == "text")
+    gates.tell(plain, verdicts, quiet=quiet or (format_ == "text" and output is None))
+    code = gates.finish(plain, verdicts, data, _measured(plain))
+    if code != 0:
+        say_gates_failed(verdicts)
+    ctx.exit(code)
+
+
+def _measured(report: dict[str, Any]) -> int:
+    listed = report.get("faults")
+    heads = [
+        FaultHead(str(one.get("code")), str(one.get("stage")), one.get("side"))
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, dict)
+    ]
+    return measured_exit_code(heads, is_wrong=wrong_result(report) is not None)

@@ -1,0 +1,185 @@
+"""How much a number of a report moves by itself, from one process to the next.
+
+A time has noise within its process, which its samples show, and noise between processes, which they do not: the median
+of device time of one and the same kernel differs from process to process by more than any interval from one process'
+samples says. Fresh timing processes (``--repeats``) measure it; without them a prior stands in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kprof.evidence import Reason, Record, Side
+from kprof.gates.fields import Step
+from kprof.gates.paths import MetricPath, part
+from kprof.statistics import log_median_variance, median, spread_between_runs
+
+PRIOR_SPREADS: Final = ((10.0, 0.005), (3.0, 0.01), (0.0, 0.02))
+"""From this many us on, the medians of fresh processes spread by this share: the largest less the smallest of eight
+processes of one kernel on an H200 were 0.3-0.45 % from 10 us, 0.9 % at 3.6 us and 2 % at 1.5 us."""
+OTHER_BOARD_SPREAD: Final = 0.03
+"""The same where the boards are two of one model, which differ in clock, temperature and memory."""
+HOST_SPREAD: Final = 0.1
+"""The same of times that a host's clock read: what else the machine does is in them."""
+PRIOR_RUNS: Final = 4
+"""How many processes the prior counts for beside those that were measured."""
+RANGE_OF_EIGHT: Final = 2.847
+"""Mean range of eight normal values in standard deviations (d2 in tables for control charts): turns a spread into a
+standard deviation."""
+EXACT_UNITS: Final = frozenset({"count", "bytes", "MB", "index", "bool", "FLOP", "output"})
+"""Numbers that repeat exactly, or whose change is of the result itself."""
+_RESULTS: Final = {
+    "kernel_us": (1, 0),
+    "kernel_cycles": (1, 0),
+    "ref_us": (0, 1),
+    "ref_cycles": (0, 1),
+    "speedup": (-1, 1),
+}
+_OF_SOL: Final = {"task_score": (-1, 0), "headroom": (1, 0)}
+_OF_VIEW: Final = {"kernel_median_us": (1, 0), "ref_median_us": (0, 1), "speedup": (-1, 1)}
+_SIDES: Final[tuple[Side, ...]] = ("kernel", "ref")
+
+
+class Timed(Record, frozen=True, kw_only=True):
+    """Which samples a metric is made of: it goes as kernel time and reference time to these powers."""
+
+    view: str
+    cache: str
+    powers: tuple[int, int]
+
+
+class Noise(Record, frozen=True, kw_only=True):
+    """What is known of the noise of ``value / baseline``."""
+
+    log_error: float | None
+    """Standard error of the ratio's logarithm; 0: the number repeats exactly; None: not known."""
+    step: float = 0.0
+    """Relative difference that one step of the timers makes."""
+    below_steps: float | None = None
+    """Time over its timer's step, the smallest of the sides and reports; None: no timer's."""
+    warnings: tuple[Reason, ...] = ()
+
+
+def noise_of(path: MetricPath, report: dict[str, Any], baseline: dict[str, Any]) -> Noise:
+    """The noise of the ratio of what both reports have at ``path``."""
+    timed = timed_by(path.launch is None, path.steps, report)
+    if timed is None:
+        if path.field.unit in EXACT_UNITS:
+            return Noise(log_error=0.0)
+        message = f"{path.text} is one number a run: what it moves by from run to run is not known"
+        return Noise(log_error=None, warnings=(Reason(code="noise_unknown", message=message),))
+    return _timed_noise(timed, report, baseline)
+
+
+def timed_by(in_block: bool, steps: tuple[Step, ...], report: dict[str, Any]) -> Timed | None:
+    """The samples behind a metric; None: it has none."""
+    timing = part(report, "blocks", "timing")
+    headline = (part(timing, "headline_view"), part(timing, "headline_cache"))
+    if not in_block or not all(isinstance(one, str) for one in headline):
+        return None
+    table = _RESULTS if steps[0] == "timing" else _OF_SOL if steps[0] == "sol" else {}
+    name = str(steps[-1])
+    if len(steps) == 2 and name in table:
+        return Timed(view=headline[0], cache=headline[1], powers=table[name])
+    if steps[0] == "timing" and len(steps) == 4 and name in _OF_VIEW:
+        view, cache = str(steps[1]), str(steps[2])
+        sampled = part(timing, "samples_us", view, "cache") == cache
+        return Timed(view=view, cache=cache, powers=_OF_VIEW[name]) if sampled else None
+    return None
+
+
+def _timed_noise(timed: Timed, report: dict[str, Any], baseline: dict[str, Any]) -> Noise:
+    variance, step, below = 0.0, 0.0, math.inf
+    unknown = False
+    warnings: list[Reason] = []
+    for side, power in zip(_SIDES, timed.powers, strict=True):
+        if power == 0:
+            continue
+        both = [_samples(one, timed.view, side) for one in (report, baseline)]
+        medians = [median(one) or math.nan for one in both]
+        within = [log_median_variance(one) for one in both]
+        unknown = unknown or None in within
+        steps_us = [_step_us(one, timed, side) for one in (report, baseline)]
+        between = _between(timed, side, (report, baseline), medians)
+        variance += sum(one or 0.0 for one in within) + 2.0 * between**2
+        shares = [step_us / time_us for step_us, time_us in zip(steps_us, medians, strict=True) if time_us > 0]
+        step += max(shares, default=0.0)
+        below = min([below, *(1.0 / share for share in shares if share > 0)])
+        warnings += _estimators_differ(timed, side, report, baseline)
+    if unknown:
+        warnings.append(Reason(code="too_few_samples", message="there are too few samples for the noise within a run"))
+    return Noise(
+        log_error=None if unknown else math.sqrt(variance),
+        step=step,
+        below_steps=below if math.isfinite(below) else None,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _samples(report: dict[str, Any], view: str, side: Side) -> list[float]:
+    listed = part(report, "blocks", "timing", "samples_us", view, side)
+    if not isinstance(listed, list):
+        return []
+    return [float(one) if isinstance(one, (int, float)) else math.nan for one in listed]
+
+
+def _step_us(report: dict[str, Any], timed: Timed, side: Side) -> float:
+    """Of the headline's timer; of another view 0, which its samples do not say."""
+    if timed.view != part(report, "blocks", "timing", "headline_view"):
+        return 0.0
+    step = part(report, "blocks", "timing", f"{side}_step_us")
+    return float(step) if isinstance(step, (int, float)) and step > 0 else 0.0
+
+
+def _between(
+    timed: Timed, side: Side, reports: tuple[dict[str, Any], dict[str, Any]], medians: Sequence[float]
+) -> float:
+    """Standard deviation between processes: the prior, drawn towards what repeats say."""
+    other_board = other_boards(*reports) or bool(_estimators_differ(timed, side, *reports))
+    prior = HOST_SPREAD if timed.view.startswith("host") else prior_spread(min(medians))
+    prior = max(prior, OTHER_BOARD_SPREAD) if other_board else prior
+    groups = [_repeats(report, timed, side) for report in reports]
+    return spread_between_runs(groups, prior / RANGE_OF_EIGHT, prior_runs=PRIOR_RUNS)
+
+
+def prior_spread(time_us: float) -> float:
+    """Spread (a share) to expect between medians of fresh processes, for a time in us."""
+    return next((spread for start, spread in PRIOR_SPREADS if time_us >= start), PRIOR_SPREADS[-1][1])
+
+
+def other_boards(report: dict[str, Any], baseline: dict[str, Any]) -> bool:
+    """Both reports say which board they are from, and it is not the same one."""
+    one, other = (part(each, "environment", "gpu_uuid") for each in (report, baseline))
+    return one is not None and other is not None and one != other
+
+
+def _estimator(report: dict[str, Any], timed: Timed, side: Side) -> str | None:
+    name = (
+        part(report, "blocks", "timing", "device", timed.cache, f"{side}_estimator") if timed.view == "device" else None
+    )
+    return name if isinstance(name, str) else None
+
+
+def _estimators_differ(timed: Timed, side: Side, report: dict[str, Any], baseline: dict[str, Any]) -> list[Reason]:
+    one, other = (_estimator(each, timed, side) for each in (report, baseline))
+    if one == other or one is None or other is None:
+        return []
+    message = f"{side} was timed by {one}, in the baseline by {other}: the two differ by up to 5 %"
+    return [Reason(code="other_timer", message=message, hint="A larger problem is timed by one of them always.")]
+
+
+def _repeats(report: dict[str, Any], timed: Timed, side: Side) -> list[float]:
+    """Medians of all timing processes of one report by the headline's timer, the first process' own among them."""
+    timer = _estimator(report, timed, side) or timed.view
+    listed = part(report, "blocks", "timing", "repeats")
+    for one in listed if isinstance(listed, list) else ():
+        if part(one, "timer") == timer and part(one, "cache") == timed.cache:
+            repeated = part(one, f"{side}_us")
+            if isinstance(repeated, list) and repeated:
+                # Raw, as the repeats are: an event pair's own reading is taken off in the view `device` alone.
+                first = part(report, "blocks", "timing", "event" if timer == "event" else timed.view, timed.cache)
+                medians = [part(first, f"{side}_median_us"), *repeated]
+                return [float(us) for us in medians if isinstance(us, (int, float)) and us > 0]
+    return []

@@ -1,0 +1,205 @@
+"""Paths of values: ``timing.kernel_us``, ``kernels[NAME].sol.score``; and what a report has there."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kprof.errors import UsageError
+from kprof.evidence import Record, Side
+from kprof.gates.fields import Field, NoSuchField, Step, block_field, launch_field
+from kprof.verdicts import Scalar
+from kprof.yamlfile import dotted
+
+_LAUNCH: Final = re.compile(
+    r"kernels\[(?:(?P<side>ref|kernel):)?(?P<name>.+?)(?:#(?P<nth>[1-9][0-9]{0,5}))?\]\.(?P<rest>.+)"
+)
+_STEP: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<indices>(?:\[(?:0|[1-9][0-9]{0,8})\])*)")
+_SUSPECT: Final = "suspect"
+
+
+class LaunchChoice(Record, frozen=True, kw_only=True):
+    """Which entries of ``kernels`` a path means."""
+
+    side: Side
+    name: str
+    nth: int | None
+    """Counted from 1 in launch order; None: all of that name, of which the worst counts."""
+
+
+class MetricPath(Record, frozen=True, kw_only=True):
+    """One value of a report, as a gate names it."""
+
+    text: str
+    launch: LaunchChoice | None
+    """None: a block's value."""
+    steps: tuple[Step, ...]
+    field: Field
+
+    @property
+    def block(self) -> str:
+        """The block, or the block's part of a launch, that the value is in; ``""``: the launch's own."""
+        first = str(self.steps[0])
+        return first if self.launch is None or len(self.steps) > 1 else ""
+
+
+class Found(Record, frozen=True, kw_only=True):
+    """What a report has at a path."""
+
+    value: Scalar | None
+    code: str = ""
+    """Why the value cannot be used: ``null_value``, ``suspect_value``, ``not_a_number``, ...; empty: it can."""
+    problem: str = ""
+    """The same in words."""
+
+    @property
+    def number(self) -> float:
+        """The value, of which it is known that it is a number."""
+        assert isinstance(self.value, (int, float))
+        return self.value
+
+
+def parse_path(text: str) -> MetricPath:
+    """A path, checked against what a report can hold.
+
+    Raises:
+        UsageError: no report has it; names what is nearest.
+    """
+    matched = _LAUNCH.fullmatch(text)
+    launch, rest = None, text
+    if matched:
+        side: Side = "ref" if matched["side"] == "ref" else "kernel"
+        nth = int(matched["nth"]) if matched["nth"] else None
+        launch, rest = LaunchChoice(side=side, name=matched["name"], nth=nth), matched["rest"]
+    elif text.startswith("kernels["):
+        raise UsageError(f"{text}: found no field after the kernel", "Write kernels[NAME].duration_us, for example.")
+    head = text[: len(text) - len(rest)]
+    steps = _steps(text, rest)
+    try:
+        field = launch_field(steps) if launch else block_field(steps)
+    except NoSuchField as error:
+        near = ", ".join(f"{head}{path}" for path in error.nearest)
+        hint = f"Did you mean {near}?" if near else "kprof schema says what a report holds."
+        raise UsageError(f"{text}: {error.problem}", hint) from error
+    return MetricPath(text=text, launch=launch, steps=steps, field=field)
+
+
+def _steps(text: str, rest: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for part in rest.split("."):
+        matched = _STEP.fullmatch(part)
+        if matched is None:
+            hint = "A path is block.field, such as timing.kernel_us, or kernels[NAME].field."
+            raise UsageError(f"{text}: {part!r} is no name of a field", hint)
+        steps += [matched["name"], *(int(index) for index in re.findall(r"[0-9]+", matched["indices"]))]
+    return tuple(steps)
+
+
+def look_up(report: dict[str, Any], path: MetricPath) -> list[Found]:
+    """What ``report`` has at ``path``: one value, or one a launch where the path means several. Never empty."""
+    if path.launch is None:
+        return [_checked(_in_blocks(report, path.steps), path.field)]
+    entries = list(_launches(report, path.launch))
+    if not entries:
+        return [_no_launch(report, path.launch)]
+    return [_checked(_in_launch(entry, path.steps), path.field) for entry in entries]
+
+
+def part(value: Any, *names: Step) -> Any:
+    """What stands at ``names`` in nested plain values; None where anything on the way is missing or of another type."""
+    for name in names:
+        if isinstance(value, dict) and isinstance(name, str):
+            value = value.get(name)
+        elif isinstance(value, list) and isinstance(name, int) and name < len(value):
+            value = value[name]
+        else:
+            return None
+    return value
+
+
+def _in_blocks(report: dict[str, Any], steps: tuple[Step, ...]) -> Found:
+    block = part(report, "blocks", steps[0])
+    if not isinstance(block, dict):
+        return Found(value=None, code="null_value", problem=f"the report has no block {steps[0]}")
+    return _in_block(block, steps[1:], str(steps[0]))
+
+
+def _in_launch(entry: dict[str, Any], steps: tuple[Step, ...]) -> Found:
+    if len(steps) == 1:
+        return _in_block(entry, steps, "the launch")
+    block = entry.get(str(steps[0]))
+    if isinstance(block, dict):
+        return _in_block(block, steps[1:], str(steps[0]))
+    why = part(entry, "reasons", str(steps[0]))
+    return Found(value=None, code="null_value", problem=f"{steps[0]} was not measured{_because(why)}")
+
+
+def _in_block(block: dict[str, Any], steps: tuple[Step, ...], name: str) -> Found:
+    value = part(block, *steps)
+    status = block.get("status")
+    if value is None:
+        why = part(block, "reasons", dotted(steps)) or part(block, "reason", "code")
+        return Found(value=None, code="null_value", problem=f"{dotted(steps)} was not measured{_because(why)}")
+    if status == _SUSPECT and steps != ("status",):
+        why = part(block, "reason", "message") or part(block, "reason", "code")
+        return Found(value=value, code="suspect_value", problem=f"{name} is suspect{_because(why)}")
+    return Found(value=value)
+
+
+def _because(why: object) -> str:
+    return f" ({why})" if isinstance(why, str) else ""
+
+
+def _checked(found: Found, field: Field) -> Found:
+    """The value is of the field's type, and a number is finite."""
+    value = found.value
+    if value is None:
+        return found
+    fits = {
+        "boolean": isinstance(value, bool),
+        "string": isinstance(value, str) and not field.is_number,
+        "number": _is_number(value),
+        "integer": _is_number(value),
+    }
+    if any(fits[kind] for kind in field.kinds):
+        return found
+    expected = "a finite number" if field.is_number else " or ".join(sorted(field.kinds))
+    shown = value if isinstance(value, (str, int, float)) else type(value).__name__
+    return Found(
+        value=None,
+        code="not_a_number" if field.is_number else "wrong_type",
+        problem=f"found {shown!r}, expected {expected}",
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _launches(report: dict[str, Any], choice: LaunchChoice) -> Iterator[dict[str, Any]]:
+    """Entries of that name; those of an imported report, which does not say whose they are, count as the kernel's."""
+    nth = 0
+    for entry in _entries(report):
+        side = entry.get("side")
+        if entry.get("name") == choice.name and (side == choice.side or (side is None and choice.side == "kernel")):
+            nth += 1
+            if choice.nth in (None, nth):
+                yield entry
+
+
+def _entries(report: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = report.get("kernels")
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _no_launch(report: dict[str, Any], choice: LaunchChoice) -> Found:
+    entries = _entries(report)
+    if not entries:
+        return Found(value=None, code="null_value", problem="the report lists no kernel launches")
+    names = dict.fromkeys(str(one.get("name")) for one in entries if one.get("side") in (None, choice.side))
+    listed = ", ".join(list(names)[:6]) or "none"
+    which = f"{choice.name}#{choice.nth}" if choice.nth else choice.name
+    problem = f"no launch {which} on the side {choice.side}; there: {listed}"
+    return Found(value=None, code="no_such_launch", problem=problem)
