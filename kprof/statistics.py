@@ -5,6 +5,7 @@ numpy is imported where it is used: it takes a tenth of a second, and a report i
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -161,7 +162,7 @@ def ratio_of_medians(
     return RatioOfMedians(top / bottom, log_error)
 
 
-def log_median_variance(samples: Sequence[float]) -> float | None:
+def log_median_variance(samples: Sequence[float], step: float = 0.0) -> float | None:
     """Variance of the logarithm of the median of ``samples``, from two order statistics round it.
 
     Price and Bonett (2002), as in `ratio_of_medians`: the ``c``-th smallest and the ``c``-th largest sample, ``c``
@@ -169,14 +170,30 @@ def log_median_variance(samples: Sequence[float]) -> float | None:
     alone; half their distance over that probability's normal quantile is the standard error. No assumption about the
     shape of the distribution; samples are taken as independent.
 
+    Args:
+        samples: of one run, all above 0.
+        step: of the timer that took them. Equal samples are then spread evenly over one step, as the median of grouped
+            data is found: from whole steps alone the distance would be 0, 1 or 2 steps by chance.
+
     Returns:
         None below `MIN_FOR_INTERVAL` samples, or where one is not finite or not above 0.
     """
     count = len(samples)
     if count < MIN_FOR_INTERVAL or not all(math.isfinite(one) and one > 0 for one in samples):
         return None
-    ordered, (rank, quantile) = sorted(samples), _order_statistic(count)
+    ordered, (rank, quantile) = _spread_over_steps(sorted(samples), step), _order_statistic(count)
     return (math.log(ordered[count - rank] / ordered[rank - 1]) / (2.0 * quantile)) ** 2
+
+
+def _spread_over_steps(ordered: list[float], step: float) -> list[float]:
+    """Runs of equal values laid evenly over the step that all of them were rounded to."""
+    if step <= 0:
+        return ordered
+    laid: list[float] = []
+    for value, run in itertools.groupby(ordered):
+        equal = len(list(run))
+        laid += [max(value + step * ((index + 0.5) / equal - 0.5), value / 2.0) for index in range(equal)]
+    return sorted(laid)
 
 
 @cache

@@ -186,7 +186,8 @@ def command(
 def _deliver_judged(report: Report, gates: Gates, format_: str, output: Path | None, quiet: bool) -> int:
     """Write the report, its verdicts in it where there are gates; returns the exit code."""
     measured = exit_code(report)
-    plain: dict[str, Any] = msgspec.to_builtins(report) if gates.request.asked else {}
+    # As it would be read from its file: a gate says the same here and there.
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(report)) if gates.request.asked else {}
     verdicts = gates.judge(plain) if gates.request.asked else ()
     deliver(msgspec.structs.replace(report, gates=verdicts), format_, output, quiet)
     code = measured

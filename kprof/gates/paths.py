@@ -127,13 +127,14 @@ def _in_blocks(report: dict[str, Any], steps: tuple[Step, ...]) -> Found:
 
 
 def _in_launch(entry: dict[str, Any], steps: tuple[Step, ...]) -> Found:
-    if len(steps) == 1:
-        return _in_block(entry, steps, "the launch")
-    block = entry.get(str(steps[0]))
-    if isinstance(block, dict):
-        return _in_block(block, steps[1:], str(steps[0]))
-    why = part(entry, "reasons", str(steps[0]))
-    return Found(value=None, code="null_value", problem=f"{steps[0]} was not measured{_because(why)}")
+    first = str(steps[0])
+    below = entry.get(first)
+    if isinstance(below, dict):
+        return _in_block(below, steps[1:], first)
+    if below is None and len(steps) > 1:
+        why = part(entry, "reasons", first)
+        return Found(value=None, code="null_value", problem=f"{first} was not measured{_because(why)}")
+    return _in_block(entry, steps, "the launch")
 
 
 def _in_block(block: dict[str, Any], steps: tuple[Step, ...], name: str) -> Found:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from kprof.errors import UsageError
 from kprof.evidence import Record
@@ -26,7 +26,7 @@ Operator = Literal["<", "<=", ">", ">=", "==", "!="]
 DEFAULT_REGRESSIONS: Final = {"timing.kernel_us": "1%"}
 """What is held against a baseline where the thresholds file does not say."""
 _PARTS: Final = ("thresholds", "regressions")
-_EXPRESSION: Final = re.compile(r"\s*(?P<path>.+?)\s*(?P<operator><=|>=|==|!=|<|>|=)\s*(?P<literal>[^<>=!].*?)\s*")
+_EXPRESSION: Final = re.compile(r"\s*(?P<path>.+?)\s*(?P<operator>[<>=!]+)\s*(?P<literal>[^<>=!].*?)\s*")
 _SETTINGS: Final = ("tolerance", "better")
 _FORM: Final = "Write: path op value, with op one of < <= > >= == !="
 _TOLERANCE_FORM: Final = "Write a tolerance such as 3%, 0.5 us, or 3% and 0.5 us."
@@ -134,7 +134,7 @@ def parse_threshold(text: str) -> Threshold:
         UsageError: not of that form, an unknown path, or a literal that the field cannot be held against.
     """
     matched = _EXPRESSION.fullmatch(text)
-    if matched is None or matched["operator"] == "=":
+    if matched is None or matched["operator"] not in get_args(Operator):
         raise UsageError(f"found {text!r}, expected path op value", _FORM)
     path = parse_path(matched["path"])
     operator: Operator = matched["operator"]  # type: ignore[assignment]
@@ -185,6 +185,8 @@ def _regression(text: str, value: Any) -> Regression:
 
 def _tolerance(field: Field, value: Any) -> tuple[float | None, float | None]:
     """The relative and the absolute part. Of a field in percent a bare ``3%`` is relative too."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not field.shown_unit:
+        value = str(value)
     if not isinstance(value, str):
         hint = f"{value}% or {value} {field.shown_unit or ''}".rstrip()
         raise UsageError(f"found {_kind(value)} without a unit, expected a tolerance", f"Which of the two: {hint}?")

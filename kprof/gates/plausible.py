@@ -8,6 +8,7 @@ from kprof.gates.paths import MetricPath, part
 
 STEP_AT_MOST: Final = 10.0
 """An improvement by this factor in one step is more often a broken measurement than a better kernel."""
+_ROUNDING: Final = 1e-9
 _SPEED_UNITS: Final = frozenset({"us", "s", "cycles", "ratio", "GB/s", "TFLOP/s", "%"})
 """Units in which ten times better is hard to believe. Launches can go from twenty to one."""
 _OF_THE_RESULT: Final = frozenset({"precision", "integrity", "build"})
@@ -48,4 +49,4 @@ def past_the_floor(path: MetricPath, report: dict[str, Any]) -> str | None:
 
 def leaps(path: MetricPath, better_by: float) -> bool:
     """Better by a factor that one change of a kernel hardly makes."""
-    return path.field.unit in _SPEED_UNITS and better_by >= STEP_AT_MOST
+    return path.field.unit in _SPEED_UNITS and better_by >= STEP_AT_MOST * (1.0 - _ROUNDING)

@@ -16,7 +16,7 @@ WORDS: Final[dict[VerdictWord, str]] = {
     "inconclusive": "INCONCLUSIVE",
     "not_gated": "not gated",
 }
-HEADERS: Final = ("verdict", "gate", "value", "baseline", "change", "finds from")
+HEADERS: Final = ("verdict", "gate", "value", "baseline", "change", "finds")
 _COLOURS: Final[dict[VerdictWord, Colour]] = {
     "pass": "green",
     "fail": "red",
@@ -25,7 +25,7 @@ _COLOURS: Final[dict[VerdictWord, Colour]] = {
 }
 _NONE: Final = "-"
 _GAP: Final = 2
-"""Columns between two cells."""
+"""Columns between two cells; tabulate leaves as many behind a heading."""
 _LEAST_ROOM: Final = 16
 
 
@@ -34,7 +34,7 @@ def render(verdicts: Sequence[Verdict], *, width: int = 80, color: bool = False,
     style = Style(width=max(width, 40), color=color, ascii_only=ascii_only)
     rows = [cells(one) for one in verdicts]
     columns = [index for index in range(len(HEADERS)) if index < 3 or any(row[index] != _NONE for row in rows)]
-    widths = [max(len(HEADERS[index]), *(len(row[index]) for row in rows), 0) for index in columns if index != 1]
+    widths = [max([len(HEADERS[index]) + _GAP, *(len(row[index]) for row in rows)]) for index in columns if index != 1]
     room = max(style.width - sum(widths) - _GAP * len(widths), _LEAST_ROOM)
     shown_rows = [[style.shorten(style.clean(row[index]), room) for index in columns] for row in rows]
     table = style.table([HEADERS[index] for index in columns], shown_rows, words=(0, 1))
