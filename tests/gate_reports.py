@@ -79,7 +79,11 @@ def verdict(
     text: str, report: dict[str, Any], baseline: dict[str, Any] | None = None, policy: Policy | None = None
 ) -> Verdict:
     """The verdict of one gate: a threshold, or a regression where the text has a colon."""
-    part = f"regressions:\n  {text}\n" if baseline is not None or ": " in text else f"thresholds:\n  - {text}\nregressions: {{}}\n"
+    part = (
+        f"regressions:\n  {text}\n"
+        if baseline is not None or ": " in text
+        else f"thresholds:\n  - {text}\nregressions: {{}}\n"
+    )
     found = [one for one in judge(plan(part), report, baseline, policy) if one.kind != "result"]
     assert len(found) == 1
     return found[0]

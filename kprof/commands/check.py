@@ -10,12 +10,13 @@ import msgspec
 
 from kprof.commands.delivery import put
 from kprof.commands.gate_options import GateRequest, gate_options, say_gates_failed, subject
-from kprof.errors import UsageError
+from kprof.errors import CannotMeasureError, UsageError, error_lines
 from kprof.exit_codes import FaultHead, measured_exit_code
 from kprof.files import require_outputs
 from kprof.gates.plausible import wrong_result
 from kprof.renderers import gate_markdown, gate_table
 from kprof.renderers.json import render_json
+from kprof.renderers.layout import Style
 from kprof.report_json import decode_json, name_of, read_bytes
 
 _FILE = click.Path(path_type=Path)
@@ -59,17 +60,26 @@ def command(
         rendered = gate_table.render(verdicts)
     put(rendered, output, as_text=format_ == "text")
     gates.tell(plain, verdicts, quiet=quiet or (format_ == "text" and output is None))
-    code = gates.finish(plain, verdicts, data, _measured(plain))
-    if code != 0:
+    measured = _measured(plain)
+    code = gates.finish(plain, verdicts, data, measured)
+    if measured in (UsageError.exit_code, CannotMeasureError.exit_code):
+        _say_fault(plain)
+    elif code != 0:
         say_gates_failed(verdicts)
     ctx.exit(code)
 
 
-def _measured(report: dict[str, Any]) -> int:
+def _faults(report: dict[str, Any]) -> list[dict[str, Any]]:
     listed = report.get("faults")
-    heads = [
-        FaultHead(str(one.get("code")), str(one.get("stage")), one.get("side"))
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, dict)
-    ]
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _say_fault(report: dict[str, Any]) -> None:
+    first, style = _faults(report)[0], Style()
+    message = style.clean(f"the report is of a run that failed: {first.get('stage')}: {first.get('message')}")
+    click.echo(error_lines(message, style.clean(str(first.get("hint") or ""))), err=True)
+
+
+def _measured(report: dict[str, Any]) -> int:
+    heads = [FaultHead(str(one.get("code")), str(one.get("stage")), one.get("side")) for one in _faults(report)]
     return measured_exit_code(heads, is_wrong=wrong_result(report) is not None)

@@ -38,8 +38,8 @@ def render(verdicts: Sequence[Verdict], *, width: int = 80, color: bool = False,
     room = max(style.width - sum(widths) - _GAP * len(widths), _LEAST_ROOM)
     shown_rows = [[style.shorten(style.clean(row[index]), room) for index in columns] for row in rows]
     table = style.table([HEADERS[index] for index in columns], shown_rows, words=(0, 1))
-    lines = [style.heading("gates"), *table, *_why(verdicts, style), style.paint(counted(verdicts), _worst(verdicts))]
-    return "\n".join(lines) + "\n"
+    total = [style.paint(line, _worst(verdicts)) for line in style.wrapped(counted(verdicts))]
+    return "\n".join([style.heading("gates"), *table, *_why(verdicts, style), *total]) + "\n"
 
 
 def cells(verdict: Verdict) -> list[str]:

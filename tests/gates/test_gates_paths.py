@@ -16,7 +16,13 @@ from kprof.report import Blocks
 
 def test_a_field_carries_what_the_registry_says_of_it() -> None:
     registry = describe(Blocks)
-    for path in ("timing.kernel_us", "sol.score", "timing.speedup", "memory.kernel_peak_mb", "launches.kernel_launches"):
+    for path in (
+        "timing.kernel_us",
+        "sol.score",
+        "timing.speedup",
+        "memory.kernel_peak_mb",
+        "launches.kernel_launches",
+    ):
         field = parse_path(path).field
         assert (field.unit, field.better) == (registry[path].unit, registry[path].better)
     assert parse_path("timing.device.cold.kernel_p95_us").field.better == "lower"
@@ -60,7 +66,9 @@ def test_what_no_report_has_is_refused_with_the_nearest(text: str, near: str) ->
     assert near in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["", "timing.", ".kernel_us", "timing kernel_us", "kernels[gemm]", "kernels[].x", "a[x]"])
+@pytest.mark.parametrize(
+    "text", ["", "timing.", ".kernel_us", "timing kernel_us", "kernels[gemm]", "kernels[].x", "a[x]"]
+)
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_path(text)

@@ -204,7 +204,9 @@ def test_a_file_without_regressions_leaves_the_default_ones_and_an_empty_part_no
         (True, "!=", True, False),
     ],
 )
-def test_the_border_belongs_to_the_operators_that_say_so(value: float, operator: str, literal: float, result: bool) -> None:
+def test_the_border_belongs_to_the_operators_that_say_so(
+    value: float, operator: str, literal: float, result: bool
+) -> None:
     assert holds(value, operator, literal) is result  # type: ignore[arg-type]
 
 

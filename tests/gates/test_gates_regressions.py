@@ -15,7 +15,9 @@ KERNEL = "timing.kernel_us"
 
 
 @pytest.mark.parametrize("name", ["tiny", "medium", "large", "matmul"])
-@pytest.mark.parametrize("gate", [f"{KERNEL}: 1%", f"{KERNEL}: 0%", "timing.speedup: 0%", "launches.kernel_launches: 0%"])
+@pytest.mark.parametrize(
+    "gate", [f"{KERNEL}: 1%", f"{KERNEL}: 0%", "timing.speedup: 0%", "launches.kernel_launches: 0%"]
+)
 def test_a_report_against_itself_passes(name: str, gate: str) -> None:
     found = verdict(gate, recorded(name), recorded(name))
     assert found.verdict == "pass", found
