@@ -137,7 +137,11 @@ class RatioOfMedians(NamedTuple):
 
 
 def ratio_of_medians(
-    numerator: Sequence[float], denominator: Sequence[float], *, between: tuple[float, float] = (0.0, 0.0)
+    numerator: Sequence[float],
+    denominator: Sequence[float],
+    *,
+    between: tuple[float, float] = (0.0, 0.0),
+    steps: tuple[float, float] = (0.0, 0.0),
 ) -> RatioOfMedians | None:
     """The ratio of two medians of independent samples, and its error, without a draw of random numbers.
 
@@ -150,12 +154,13 @@ def ratio_of_medians(
         denominator: samples of another, in that unit, all above 0.
         between: what one run differs from the next of its kind, a side: the standard deviation of the logarithm of
             its median, which no sample of a single run shows.
+        steps: of the timers, a side, in the samples' unit; see `log_median_variance`.
 
     Returns:
         None below `MIN_FOR_INTERVAL` samples a side, or where a sample is not finite or not above 0.
     """
     top, bottom = median(numerator), median(denominator)
-    variances = log_median_variance(numerator), log_median_variance(denominator)
+    variances = log_median_variance(numerator, steps[0]), log_median_variance(denominator, steps[1])
     if top is None or bottom is None or variances[0] is None or variances[1] is None:
         return None
     log_error = math.sqrt(variances[0] + variances[1] + between[0] ** 2 + between[1] ** 2)

@@ -201,3 +201,15 @@ def test_runs_that_differ_more_than_expected_widen_the_spread_and_few_runs_do_no
     assert quiet == pytest.approx(0.01 * math.sqrt(3 / 4))
     two_states = spread_between_runs([[22.5, 25.5, 22.5, 25.5], [22.4, 25.6]], 0.002, prior_runs=4)
     assert two_states > 0.05
+
+
+def test_samples_on_whole_steps_are_as_sure_of_their_median_as_those_between() -> None:
+    """Rounded to a fifth of their spread, samples say hardly less."""
+    fine = [log_median_variance(noisy(10.0, 200, seed=seed)) for seed in range(40)]
+    rounded = [[0.1 * round(one / 0.1) for one in noisy(10.0, 200, seed=seed)] for seed in range(40)]
+    stepped = [log_median_variance(one, 0.1) for one in rounded]
+    typical = sum(filter(None, fine)) / 40
+    assert all(one is not None and 0.2 * typical < one < 4 * typical for one in stepped)
+    assert sum(filter(None, stepped)) / 40 == pytest.approx(typical, rel=0.3)
+    assert log_median_variance([5.0] * 50) == 0.0
+    assert log_median_variance([5.0] * 50, 0.1) == pytest.approx((0.1 * 0.07 / 5.0) ** 2, rel=0.5)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import Any, Final
 
 from kprof.evidence import Reason, Record, Side
 from kprof.gates.fields import Step
-from kprof.gates.paths import MetricPath, part
-from kprof.statistics import log_median_variance, median, spread_between_runs
+from kprof.gates.paths import MetricPath, finite, part
+from kprof.statistics import log_median_variance, spread_between_runs
 
 PRIOR_SPREADS: Final = ((10.0, 0.005), (3.0, 0.01), (0.0, 0.02))
 """From this many us on, the medians of fresh processes spread by this share: the largest less the smallest of eight
@@ -99,7 +100,7 @@ def _timed_noise(timed: Timed, report: dict[str, Any], baseline: dict[str, Any])
         if power == 0:
             continue
         both = [_samples(one, timed.view, side) for one in (report, baseline)]
-        medians = [median(one) or math.nan for one in both]
+        medians = [median(one) if one else math.nan for one in both]
         steps_us = [_step_us(one, timed, side) for one in (report, baseline)]
         within = [log_median_variance(one, step_us) for one, step_us in zip(both, steps_us, strict=True)]
         unknown = unknown or None in within
@@ -123,15 +124,16 @@ def _samples(report: dict[str, Any], view: str, side: Side) -> list[float]:
     listed = part(report, "blocks", "timing", "samples_us", view, side)
     if not isinstance(listed, list):
         return []
-    return [float(one) if isinstance(one, (int, float)) else math.nan for one in listed]
+    numbers = [finite(one) for one in listed]
+    return [] if None in numbers else [one for one in numbers if one is not None]
 
 
 def _step_us(report: dict[str, Any], timed: Timed, side: Side) -> float:
     """Of the headline's timer; of another view 0, which its samples do not say."""
     if timed.view != part(report, "blocks", "timing", "headline_view"):
         return 0.0
-    step = part(report, "blocks", "timing", f"{side}_step_us")
-    return float(step) if isinstance(step, (int, float)) and step > 0 else 0.0
+    step = finite(part(report, "blocks", "timing", f"{side}_step_us"))
+    return max(step or 0.0, 0.0)
 
 
 def _between(
@@ -181,6 +183,6 @@ def _repeats(report: dict[str, Any], timed: Timed, side: Side) -> list[float]:
             if isinstance(repeated, list) and repeated:
                 # Raw, as the repeats are: an event pair's own reading is taken off in the view `device` alone.
                 first = part(report, "blocks", "timing", "event" if timer == "event" else timed.view, timed.cache)
-                medians = [part(first, f"{side}_median_us"), *repeated]
-                return [float(us) for us in medians if isinstance(us, (int, float)) and us > 0]
+                medians = map(finite, (part(first, f"{side}_median_us"), *repeated))
+                return [us for us in medians if us is not None and us > 0]
     return []

@@ -161,8 +161,8 @@ def _checked(found: Found, field: Field) -> Found:
     fits = {
         "boolean": isinstance(value, bool),
         "string": isinstance(value, str) and not field.is_number,
-        "number": _is_number(value),
-        "integer": _is_number(value),
+        "number": finite(value) is not None,
+        "integer": finite(value) is not None,
     }
     if any(fits[kind] for kind in field.kinds):
         return found
@@ -175,8 +175,14 @@ def _checked(found: Found, field: Field) -> Found:
     )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def finite(value: object) -> float | None:
+    """The number that it is; None: none, or not one that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # an integer of hundreds of digits
+        return None
 
 
 def _launches(report: dict[str, Any], choice: LaunchChoice) -> Iterator[dict[str, Any]]:

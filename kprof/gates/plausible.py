@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kprof.gates.paths import MetricPath, part
+from kprof.gates.paths import MetricPath, finite, part
 
 STEP_AT_MOST: Final = 10.0
 """An improvement by this factor in one step is more often a broken measurement than a better kernel."""
@@ -25,7 +25,8 @@ def wrong_result(report: dict[str, Any]) -> str | None:
         return f"the kernel's result is wrong{counted}"
     if part(report, "blocks", "integrity", "passed") is False:
         checks = part(report, "blocks", "integrity", "checks")
-        failed = [str(part(one, "name")) for one in checks or () if part(one, "passed") is False]
+        listed = checks if isinstance(checks, list) else []
+        failed = [str(part(one, "name")) for one in listed if part(one, "passed") is False]
         return f"the kernel did not do the work it was timed for: {', '.join(failed) or 'a check failed'}"
     return None
 
@@ -38,11 +39,10 @@ def depends_on_result(path: MetricPath) -> bool:
 def past_the_floor(path: MetricPath, report: dict[str, Any]) -> str | None:
     """The kernel's time lies under the least time that its task could take; None: it does not, or nobody knows."""
     sol = part(report, "blocks", "sol")
-    kernel_us, floor_us = part(report, "blocks", "timing", "kernel_us"), part(sol, "floor_us")
+    kernel_us, floor_us = finite(part(report, "blocks", "timing", "kernel_us")), finite(part(sol, "floor_us"))
     if path.launch is not None or path.steps[-1] not in _KERNEL_TIMES or part(sol, "floor_kind") == "upper_estimate":
         return None
-    known = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (kernel_us, floor_us))
-    if not known or not kernel_us < floor_us:
+    if kernel_us is None or floor_us is None or kernel_us >= floor_us:
         return None
     return f"the kernel's {kernel_us:.4g} us lie under the floor of its task, {floor_us:.4g} us"
 

@@ -14,9 +14,9 @@ import msgspec
 
 from kprof.evidence import Reason, Record
 from kprof.gates.change import Change
-from kprof.gates.comparability import Difference, other_conditions, other_task
+from kprof.gates.comparability import TOLERABLE, Difference, other_conditions, other_task
 from kprof.gates.noise import noise_of, other_boards
-from kprof.gates.paths import Found, look_up, part
+from kprof.gates.paths import Found, finite, look_up, part
 from kprof.gates.plan import Regression
 from kprof.gates.plausible import depends_on_result, leaps, past_the_floor, wrong_result
 from kprof.gates.thresholds import NO_VALUE_HINT
@@ -158,7 +158,9 @@ def _refuse(
         )
     conditions = [one for one in other_conditions(gate.path, report, baseline) if one.name not in policy.ignored]
     if conditions:
-        hint = f"Measure the baseline again here, or give --ignore-difference {conditions[0].name}."
+        first = conditions[0].name
+        in_spite = f", or give --ignore-difference {first}" if first in TOLERABLE else ""
+        hint = f"Measure the baseline again here{in_spite}."
         return inconclusive("not_comparable", f"not measured alike: {_listed(conditions)}", hint)
     if value.value is None or value.code:
         return inconclusive(value.code, value.problem, NO_VALUE_HINT)
@@ -222,8 +224,8 @@ def _worse(case: _Case) -> Verdict:
     """A regression, unless the clock alone made it."""
     change = case.change
     clocks = [part(one, "blocks", "timing", "sm_clock_mhz") for one in (case.report, case.baseline)]
-    if case.gate.path.field.unit == "us" and all(isinstance(one, (int, float)) and one > 0 for one in clocks):
-        clock, base_clock = clocks
+    clock, base_clock = map(finite, clocks)
+    if case.gate.path.field.unit == "us" and clock and base_clock and min(clock, base_clock) > 0:
         in_cycles = msgspec.structs.replace(change, value=change.value * clock / base_clock)
         slowed = clock < base_clock * (1.0 - CLOCKS_DIFFER)
         if slowed and not (in_cycles.is_worse() and in_cycles.beyond_tolerance()):

@@ -225,6 +225,18 @@ def test_a_report_from_stdin(folder: Path) -> None:
     assert [one["verdict"] for one in json.loads(done.stdout)["gates"]] == ["pass", "pass"]
 
 
+def test_it_needs_neither_torch_nor_scipy_nor_the_records_of_a_report(folder: Path) -> None:
+    blocked = ("torch", "scipy", "pandas", "matplotlib", "kprof.report", "kprof.worker", "kprof.collectors")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked}))\n"
+        "from kprof import cli\n"
+        "sys.exit(cli.run(['check', 'r.json', '--thresholds', 't.yaml', '--baseline', 'b.json', '--junit', 'o.xml']))"
+    )
+    env = {"PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(("format_", "told"), [("text", "gates ───"), ("markdown", "### kprof cuda_naive.py: 2 pass")])
 def test_other_formats_hold_the_verdicts_alone(check: Any, format_: str, told: str) -> None:
     both = ("--thresholds", "t.yaml", "--baseline", "b.json", "--format", format_)
