@@ -28,7 +28,7 @@ from kprof.commands.delivery import deliver, require_place
 from kprof.commands.gate_options import GateRequest, Gates, gate_options, say_gates_failed
 from kprof.commands.report_options import FILE, format_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
-from kprof.errors import CannotMeasureError, error_lines
+from kprof.errors import CannotMeasureError, KprofError, error_lines
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
@@ -188,7 +188,11 @@ def _deliver_judged(report: Report, gates: Gates, format_: str, output: Path | N
     measured = exit_code(report)
     # As it would be read from its file: a gate says the same here and there.
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(report)) if gates.request.asked else {}
-    verdicts = gates.judge(plain) if gates.request.asked else ()
+    try:
+        verdicts = gates.judge(plain) if gates.request.asked else ()
+    except KprofError:
+        deliver(report, format_, output, quiet)  # what was measured is not lost with the folder of baselines
+        raise
     deliver(msgspec.structs.replace(report, gates=verdicts), format_, output, quiet)
     code = measured
     if gates.request.asked:

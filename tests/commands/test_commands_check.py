@@ -370,6 +370,14 @@ class TestAnalyze:
         assert "expected a list" in capfd.readouterr().err
         assert cli.run(["analyze", "k.py", "--ref", "k.py", "--require-power"]) == 2
 
+    def test_a_folder_without_the_board_loses_no_measurement(
+        self, folder: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("base").mkdir()
+        ran = self.analyze(capfd, "--baseline-dir", "base", "-o", "a.json", "-q")
+        assert (ran.code, "no baseline nvidia-h200.json" in ran.err) == (2, True)
+        assert json.loads(Path("a.json").read_text())["gates"] == []
+
     def test_a_baseline_made_by_analyze_is_a_report_without_verdicts(
         self, folder: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
