@@ -1,6 +1,6 @@
-"""Record reports of one kernel in fresh processes, and of the same kernel slowed by a known amount, to judge gates on.
+"""Record reports of one kernel in fresh processes, and of the same kernel made slower, to judge gates on.
 
-    python benchmarks/ab_record.py OUT.json.gz                 on a GPU; about 5 minutes
+    python benchmarks/ab_record.py OUT.json.gz                 on a GPU; about 9 minutes
     python benchmarks/ab_record.py OUT.json.gz --device cpu    the same procedure on C++ kernels, small and short
 
 Each report is one run of ``kprof analyze --blocks timing``: processes of its own, the extension found compiled. Sizes
@@ -30,12 +30,12 @@ SLOWED_EVERY = PLAIN // SLOWED
 
 @dataclass(frozen=True)
 class Size:
-    """One problem size, and how much slower the slowed kernel is."""
+    """One problem size, and the delay of the slowed kernel."""
 
     name: str
     sets: tuple[str, ...]
     delay_cycles: int
-    """At 1980 MHz 160 cycles are 81 ns: 5 % of 1.57 us; 340 are 1.5 % of 11.4 us; 6800 are 1.5 % of 229 us."""
+    """For which the last blocks spin; see ``benchmarks/ab/delayed.py`` for what comes of it."""
 
 
 ON_GPU = (
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
     parser.add_argument("--rounds", type=int, default=PLAIN, help="plain reports a size")
-    parser.add_argument("--seconds", type=float, default=300.0, help="begin no run after this long")
+    parser.add_argument("--seconds", type=float, default=600.0, help="begin no run after this long")
     arguments = parser.parse_args()
     on_cpu = arguments.device == "cpu"
     failed = False

@@ -168,17 +168,31 @@ def ratio_of_medians(
 
 
 def log_median_variance(samples: Sequence[float], step: float = 0.0) -> float | None:
-    """Variance of the logarithm of the median of ``samples``, from two order statistics round it.
+    """Variance of the logarithm of the median of ``samples``; see `log_quantile`."""
+    found = log_quantile(samples, 0.5, step)
+    return None if found is None else found.variance
 
-    Price and Bonett (2002), as in `ratio_of_medians`: the ``c``-th smallest and the ``c``-th largest sample, ``c``
-    about ``n / 2 - sqrt(n)``, enclose the median with a probability that follows from the binomial distribution
-    alone; half their distance over that probability's normal quantile is the standard error. No assumption about the
-    shape of the distribution; samples are taken as independent.
+
+class LogQuantile(NamedTuple):
+    """The logarithm of a quantile, and its variance."""
+
+    value: float
+    variance: float
+
+
+def log_quantile(samples: Sequence[float], share: float, step: float = 0.0) -> LogQuantile | None:
+    """A quantile on a logarithmic scale and how well it is known, from two order statistics round it.
+
+    Price and Bonett (2002), as in `ratio_of_medians`, who do it for the median: two order statistics about two binomial
+    standard deviations to either side enclose the quantile with a probability that follows from the binomial
+    distribution alone; half their distance over that probability's normal quantile is the standard error. No assumption
+    about the shape of the distribution; samples are taken as independent.
 
     Args:
         samples: of one run, all above 0.
-        step: of the timer that took them. Equal samples are then spread evenly over one step, as the median of grouped
-            data is found: from whole steps alone the distance would be 0, 1 or 2 steps by chance.
+        share: of the samples that lie below: 0.5 is the median.
+        step: of the timer that took them. Samples of one step are then spread evenly over it, as quantiles of grouped
+            data are found: from whole steps alone the distance would be 0, 1 or 2 steps by chance.
 
     Returns:
         None below `MIN_FOR_INTERVAL` samples, or where one is not finite or not above 0.
@@ -186,27 +200,41 @@ def log_median_variance(samples: Sequence[float], step: float = 0.0) -> float | 
     count = len(samples)
     if count < MIN_FOR_INTERVAL or not all(math.isfinite(one) and one > 0 for one in samples):
         return None
-    ordered, (rank, quantile) = _spread_over_steps(sorted(samples), step), _order_statistic(count)
-    return (math.log(ordered[count - rank] / ordered[rank - 1]) / (2.0 * quantile)) ** 2
+    ordered = _spread_over_steps(samples, step)
+    low, high, normal = _order_statistics(count, share)
+    place = share * (count - 1)
+    before, after = ordered[math.floor(place)], ordered[math.ceil(place)]
+    value = math.log(before + (place - math.floor(place)) * (after - before))
+    return LogQuantile(value, (math.log(ordered[high - 1] / ordered[low - 1]) / (2.0 * normal)) ** 2)
 
 
-def _spread_over_steps(ordered: list[float], step: float) -> list[float]:
-    """Runs of equal values laid evenly over the step that all of them were rounded to."""
-    if step <= 0:
+def _spread_over_steps(samples: Sequence[float], step: float) -> list[float]:
+    """The samples in order, those that one step rounds together laid evenly over it."""
+    ordered = sorted(samples)
+    if step <= 0 or not math.isfinite(ordered[-1] / step):
         return ordered
     laid: list[float] = []
-    for value, run in itertools.groupby(ordered):
-        equal = len(list(run))
-        laid += [max(value + step * ((index + 0.5) / equal - 0.5), value / 2.0) for index in range(equal)]
+    for _, run in itertools.groupby(ordered, lambda one: round(one / step)):
+        group = list(run)
+        middle = sum(group) / len(group)
+        laid += [max(middle + step * ((i + 0.5) / len(group) - 0.5), middle / 2.0) for i in range(len(group))]
     return sorted(laid)
 
 
 @cache
-def _order_statistic(count: int) -> tuple[int, float]:
-    """The rank ``c`` for ``count`` samples, and the normal quantile that its interval of the median stands for."""
-    rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
-    below = sum(math.comb(count, index) for index in range(rank))
-    return rank, NormalDist().inv_cdf(1.0 - below / 2**count)
+def _order_statistics(count: int, share: float) -> tuple[int, int, float]:
+    """Ranks (from 1) on both sides of a quantile, and the normal quantile that the interval between them stands for."""
+    reach = 2.0 * math.sqrt(count * share * (1.0 - share))
+    low = max(1, round(count * share + 0.5 - reach))
+    high = count + 1 - max(1, round(count * (1.0 - share) + 0.5 - reach))
+    covered = sum(_binomial(count, share, below) for below in range(low, high))
+    return low, high, NormalDist().inv_cdf((1.0 + covered) / 2.0)
+
+
+def _binomial(count: int, share: float, below: int) -> float:
+    """Probability that exactly ``below`` of ``count`` samples lie below the quantile."""
+    ways = math.lgamma(count + 1) - math.lgamma(below + 1) - math.lgamma(count - below + 1)
+    return math.exp(ways + below * math.log(share) + (count - below) * math.log1p(-share))
 
 
 def spread_between_runs(groups: Iterable[Sequence[float]], prior: float, *, prior_runs: int) -> float:

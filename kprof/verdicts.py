@@ -49,7 +49,7 @@ class Verdict(Record, frozen=True, kw_only=True):
         None
     )
     change_interval_pct: Annotated[
-        tuple[float, float] | None, metric("%", "99 % interval of change_pct; null: no samples", source=_INTERVAL)
+        tuple[float, float] | None, metric("%", "95 % interval of change_pct; null: no samples", source=_INTERVAL)
     ] = None
     mde_pct: Annotated[
         float | None,

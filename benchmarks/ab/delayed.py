@@ -1,8 +1,8 @@
-"""Log-sum-exp over dim 0 as in kernels/logsumexp/cuda_naive.py, made slower by a known number of clock cycles.
+"""Log-sum-exp over dim 0 as in kernels/logsumexp/cuda_naive.py, whose last blocks spin after their work is done.
 
-The last blocks spin after their work is done, no more of them than run at once: none waits for the place of one that
-spins, so the launch as a whole ends later by the cycles asked for, whatever its size. With 0 cycles it is the naive
-kernel.
+With 0 cycles it is the naive kernel. How much longer a launch takes with more is measured, not reckoned: on an H200 160
+cycles (81 ns) made 160 ns of it, 340 (172 ns) 0.53 us in a grid of 5,120 blocks, and 6,800 (3.4 us) 9.2 us in one of
+131,072.
 """
 
 import inspect

@@ -6,16 +6,15 @@ import math
 from statistics import NormalDist
 from typing import Final
 
-import msgspec
-
 from kprof.evidence import Record
 from kprof.gates.fields import Better
-from kprof.gates.noise import Noise
+from kprof.gates.noise import Moved, Noise
 
-CONFIDENCE: Final = 0.99
-"""Of the interval: without any tolerance one in 200 equal pairs would count as a regression."""
+CONFIDENCE: Final = 0.95
+"""Of the intervals of median and lower quartile, which a regression has to leave both."""
 POWER: Final = 0.8
 """A regression of ``mde_pct`` is found in this share of runs."""
+_NORMAL: Final = NormalDist().inv_cdf((1.0 + CONFIDENCE) / 2.0)
 _ROUNDING: Final = 1e-9
 """Relative: what arithmetic makes of two numbers that are equal as written."""
 
@@ -60,33 +59,56 @@ class Change(Record, frozen=True, kw_only=True):
     @property
     def interval_pct(self) -> tuple[float, float] | None:
         """Interval of `change_pct` at `CONFIDENCE`; None: the noise is not known."""
-        reach = self._reach
-        if reach is None or not self.base or self.value / self.base <= 0:
+        moved = self.noise.median
+        if moved is None or not self.base or self.value / self.base <= 0:
             return None
-        ratio = self.value / self.base
-        return 100.0 * (ratio * math.exp(-reach) - 1.0), 100.0 * (ratio * math.exp(reach) - 1.0)
+        middle, reach = math.log(self.value / self.base) + moved.beside_value, _NORMAL * moved.log_error
+        return 100.0 * math.expm1(middle - reach), 100.0 * math.expm1(middle + reach)
 
     @property
     def mde_pct(self) -> float | None:
         """The least regression that is found with `POWER`: beyond noise and timer step, and by enough to be found."""
-        reach, error = self._reach, self.noise.log_error
-        if reach is None or error is None:
+        if self.noise.median is None:
             return None
-        margin = NormalDist().inv_cdf(POWER) * error
+        error = max(one.log_error for one in (self.noise.median, self.noise.quartile) if one is not None)
+        reach, margin = _NORMAL * error, NormalDist().inv_cdf(POWER) * error
         return 100.0 * math.expm1(max(reach, math.log1p(self.noise.step)) + margin)
 
     def is_worse(self) -> bool:
         """By more than the noise and the timer's step; of a number without known noise, at all."""
-        if self.worse_by <= self._slack:
-            return False
-        worse, reach = self.log_worse, self._reach
-        if worse is None:
-            return True
-        return (reach is None or worse > reach) and math.expm1(worse) > self.noise.step * (1.0 + 1e-6)
+        return self._median_moved(1.0) and self._quartile_moved(1.0)
 
     def is_better(self) -> bool:
         """As `is_worse`, the other way."""
-        return msgspec.structs.replace(self, value=self.base, base=self.value).is_worse()
+        return self._median_moved(-1.0) and self._quartile_moved(-1.0)
+
+    def is_worse_in_median_alone(self) -> bool:
+        """The median moved and the lower quartile did not: of two speeds another one became the more frequent."""
+        return self._median_moved(1.0) and not self._quartile_moved(1.0)
+
+    def _median_moved(self, way: float) -> bool:
+        if way * self.worse_by <= self._slack:
+            return False
+        move = self._move(way, self.noise.median)
+        return move is None or (
+            math.expm1(move) > self.noise.step * (1.0 + 1e-6) and self._beyond(move, self.noise.median)
+        )
+
+    def _quartile_moved(self, way: float) -> bool:
+        """Or the median moved past an earlier quartile, which no mixture of the same speeds explains."""
+        move, of_median = self._move(way, self.noise.quartile), self._move(way, self.noise.median)
+        if move is None or of_median is None:
+            return True
+        return self._beyond(move, self.noise.quartile) or of_median > self.noise.quartile_distance
+
+    def _move(self, way: float, quantile: Moved | None) -> float | None:
+        """By how much a quantile's logarithm moved that way; None: there is no ratio."""
+        worse = self.log_worse
+        return None if worse is None else way * (worse + self._sign * (quantile.beside_value if quantile else 0.0))
+
+    def _beyond(self, move: float, quantile: Moved | None) -> bool:
+        """Beyond the noise; where nothing is known of it, any move is."""
+        return quantile is None or move > _NORMAL * quantile.log_error
 
     def beyond_share(self) -> bool:
         """Worse by more than the relative tolerance; exactly at it is within."""
@@ -111,9 +133,3 @@ class Change(Record, frozen=True, kw_only=True):
     @property
     def _tolerated(self) -> float:
         return max((self.relative or 0.0) * abs(self.base), self.absolute or 0.0)
-
-    @property
-    def _reach(self) -> float | None:
-        """How far the logarithm of the ratio of two equal runs strays; None: not known."""
-        error = self.noise.log_error
-        return None if error is None else NormalDist().inv_cdf((1.0 + CONFIDENCE) / 2.0) * error

@@ -246,6 +246,11 @@ def _no_regression(case: _Case, policy: Policy) -> Verdict:
         message = f"a regression under {mde:.2g} % would not have been seen; {change.tolerance_pct:.3g} % is tolerated"
         warning = Reason(code="underpowered", message=message, hint=_POWER_HINT)
         case = msgspec.structs.replace(case, warnings=(*case.warnings, warning))
+    if change.is_worse_in_median_alone() and change.beyond_tolerance():
+        warning = Reason(
+            code="two_speeds", message=f"{told}, but not in the lower quartile of the samples", hint=_POWER_HINT
+        )
+        case = msgspec.structs.replace(case, warnings=(*case.warnings, warning))
     if change.is_better():
         return case.verdict("pass", "improved", told)
     return case.verdict("pass", "within_noise" if change.beyond_tolerance() else "within_tolerance", told)
