@@ -2,7 +2,7 @@
 
 A value is a regression where it is worse by more than the tolerance, by more than the noise, and by more than one step
 of the timer. The noise is the interval of the ratio of medians (Price and Bonett 2002, `kprof.statistics`) with the
-noise between processes added (`kprof.gates.noise`).
+noise between processes added (`kprof.gates.noise`); the lower quartile has to leave its own interval too.
 """
 
 from __future__ import annotations
