@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "analyze": ("kprof.commands.analyze", "Measure a kernel against its reference."),
     "cache": ("kprof.commands.cache", "Show or clear the cache of compiled extensions."),
     "check": ("kprof.commands.check", "Hold a report against thresholds and a baseline."),
+    "doctor": ("kprof.commands.doctor", "Say what works here and how to mend the rest."),
     "import": (
         "kprof.commands.import_",
         "Read a report of Nsight Compute: a .ncu-rep, or the CSV of its raw or details page.",

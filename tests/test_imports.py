@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__", "cli"),
     ("commands", "progress"),
     ("renderers", "collection", "importing"),
+    ("selftest",),
     ("counter_collection", "report_file", "baselines"),
     ("report", "worker"),
     ("blocks", "collectors"),
@@ -21,8 +22,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile", "verdicts", "gates"),
     ("capture", "gpuspec"),
     ("counters", "floor_evidence"),
+    ("probe_evidence",),
     ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
-    ("evidence", "board", "yamlfile", "metrics", "files", "cache", "report_json", "exit_codes"),
+    ("evidence", "board", "yamlfile", "metrics", "files", "cache", "programs", "report_json", "exit_codes"),
     ("statistics", "resources", "errors", "__init__"),
 )
 # Analysis and what collects evidence know nothing of each other; both know only records.

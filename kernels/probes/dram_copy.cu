@@ -3,8 +3,7 @@
 // The buffers must be several times the L2 cache, or L2 is measured; what of the writes still lies in L2 at the end has
 // not reached DRAM yet.
 
-#include <cuda_runtime.h>
-#include <cstddef>
+#include "probe.h"
 
 __global__ void dram_copy(const float4* __restrict__ source, float4* __restrict__ target, size_t n16) {
   const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
@@ -28,7 +27,17 @@ __global__ void dram_copy(const float4* __restrict__ source, float4* __restrict_
 // source and target: 16 * n16 bytes each, aligned to 16, not overlapping.
 // Returns the launch's cudaError_t; 0 is success.
 extern "C" int launch_dram_copy(const void* source, void* target, size_t n16, int blocks, int threads, void* stream) {
-  dram_copy<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(
+  dram_copy<<<blocks, threads, 0, stream_of(stream)>>>(
       static_cast<const float4*>(source), static_cast<float4*>(target), n16);
-  return static_cast<int>(cudaGetLastError());
+  return launched();
+}
+
+extern "C" int probe_work(const Board* board, Work* work) {
+  work->read_bytes = static_cast<double>(board->buffer_bytes);
+  work->write_bytes = static_cast<double>(board->buffer_bytes);
+  return 0;
+}
+
+extern "C" int probe_run(const Board* board, const Buffers* buffers, void* stream) {
+  return launch_dram_copy(buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
 }

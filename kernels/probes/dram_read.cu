@@ -3,8 +3,7 @@
 // thread, without which the compiler would drop the loads; 4 * n16 + 3 * blocks * threads FLOP (FADD).
 // The buffer must be several times the L2 cache, or L2 is measured.
 
-#include <cuda_runtime.h>
-#include <cstddef>
+#include "probe.h"
 
 __device__ void add(float4& sum, const float4& v) {
   sum.x += v.x;
@@ -37,7 +36,18 @@ __global__ void dram_read(const float4* __restrict__ source, float* __restrict__
 // Queues dram_read<<<blocks, threads>>> on `stream` (a cudaStream_t; null is the legacy default stream).
 // source: 16 * n16 bytes, aligned to 16; sums: blocks * threads floats. Returns the launch's cudaError_t; 0 is success.
 extern "C" int launch_dram_read(const void* source, void* sums, size_t n16, int blocks, int threads, void* stream) {
-  dram_read<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(
+  dram_read<<<blocks, threads, 0, stream_of(stream)>>>(
       static_cast<const float4*>(source), static_cast<float*>(sums), n16);
-  return static_cast<int>(cudaGetLastError());
+  return launched();
+}
+
+extern "C" int probe_work(const Board* board, Work* work) {
+  work->read_bytes = static_cast<double>(board->buffer_bytes);
+  work->write_bytes = 4 * full_threads(board);
+  work->fp32_flop = static_cast<double>(board->buffer_bytes / 4) + 3 * full_threads(board);
+  return 0;
+}
+
+extern "C" int probe_run(const Board* board, const Buffers* buffers, void* stream) {
+  return launch_dram_read(buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
 }

@@ -5,39 +5,27 @@
 // 4 * blocks * threads bytes written, nothing read.
 // With a = 1 and b = 1 the result is exact: thread t of a block writes 8 * (t + 16 * turns) + 28, up to 2^24.
 
-#include <cuda_runtime.h>
-#include <cstddef>
+#include "probe.h"
 
-constexpr int kValues = 8;
-constexpr int kSteps = 16;
+constexpr int kTurns = 128; // of the probe's own run: about 150 us at 256 FLOP a clock and SM
 
 __global__ void fma_fp32(float* __restrict__ out, float a, float b, int turns) {
-  float value[kValues];
-  #pragma unroll
-  for (int k = 0; k < kValues; ++k) {
-    value[k] = static_cast<float>(threadIdx.x + k);
-  }
-  #pragma unroll 1 // the loop is as long as it says
-  for (int turn = 0; turn < turns; ++turn) {
-    #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      #pragma unroll
-      for (int k = 0; k < kValues; ++k) {
-        value[k] = fmaf(value[k], a, b);
-      }
-    }
-  }
-  float sum = value[0];
-  #pragma unroll
-  for (int k = 1; k < kValues; ++k) {
-    sum += value[k];
-  }
-  out[static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x] = sum;
+  out[static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x] = fma_chains<float, 8>(threadIdx.x, a, b, turns);
 }
 
 // Queues fma_fp32<<<blocks, threads>>> on `stream` (a cudaStream_t; null is the legacy default stream).
 // out: blocks * threads floats. Keep |a| <= 1, or the values overflow. Returns the launch's cudaError_t; 0 is success.
 extern "C" int launch_fma_fp32(void* out, float a, float b, int turns, int blocks, int threads, void* stream) {
-  fma_fp32<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<float*>(out), a, b, turns);
-  return static_cast<int>(cudaGetLastError());
+  fma_fp32<<<blocks, threads, 0, stream_of(stream)>>>(static_cast<float*>(out), a, b, turns);
+  return launched();
+}
+
+extern "C" int probe_work(const Board* board, Work* work) {
+  work->write_bytes = 4 * full_threads(board);
+  work->fp32_flop = full_threads(board) * (2.0 * 128 * kTurns + 7);
+  return 0;
+}
+
+extern "C" int probe_run(const Board* board, const Buffers* buffers, void* stream) {
+  return launch_fma_fp32(buffers->target, 0.999f, 0.5f, kTurns, full_grid(board), kThreads, stream);
 }

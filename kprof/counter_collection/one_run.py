@@ -16,13 +16,13 @@ import msgspec
 from kprof.collectors.ncu_run.command_line import RunSettings, ncu_command
 from kprof.collectors.ncu_run.failures import ToolRun, empty_report, failure, no_kernels, unreadable_report
 from kprof.collectors.ncu_run.joining import of_process, of_side, with_further_samples
+from kprof.collectors.ncu_run.kept import keep_report
 from kprof.collectors.ncu_run.request import MetricRequest
 from kprof.collectors.ncu_run.tool import NcuTool
 from kprof.collectors.ncu_run.tool_log import most_passes
 from kprof.counter_evidence import CounterRun, CountersEvidence
-from kprof.errors import KprofError, UsageError
+from kprof.errors import KprofError
 from kprof.evidence import Fault, Reason, Side
-from kprof.files import write_whole
 from kprof.worker.outcome import Outcome
 from kprof.worker.processes import worker_pid
 from kprof.worker.protocol import Request, Update
@@ -102,7 +102,7 @@ def run_ncu(around: Surroundings, plan: RunPlan) -> RunResult:
         except KprofError as error:
             reason = Reason(code="ncu_report_unreadable", message=error.message, hint=error.hint)
             return RunResult(None, fault or unreadable_report(run, reason))
-        kept, unkept = _keep(report, plan.keep)
+        kept, unkept = keep_report(report, plan.keep)
         evidence, fault = _own_launches(evidence, run, fault, plan.sides, worker_pid(worker.folder))
         evidence = msgspec.structs.replace(
             evidence,
@@ -173,17 +173,6 @@ def _passes(evidence: CountersEvidence, log: str) -> int | None:
     found = [launch.metrics.get(_PASSES) for launch in evidence.launches]
     numbers = [int(passes) for passes in found if isinstance(passes, float)]
     return max(numbers, default=None) if numbers else most_passes(log)
-
-
-def _keep(report: Path, keep: Path | None) -> tuple[Path | None, tuple[Reason, ...]]:
-    """Copy the report to where it is to be kept; a place that cannot be written costs the copy alone."""
-    if keep is None:
-        return None, ()
-    try:
-        write_whole(keep, report.read_bytes())
-    except UsageError as error:
-        return None, (Reason(code="report_not_kept", message=error.message, hint=error.hint),)
-    return keep, ()
 
 
 def _text(path: Path) -> str:

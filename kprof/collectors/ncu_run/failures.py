@@ -45,6 +45,8 @@ class ToolRun:
     expired_after_s: float | None = None
     filtered: bool = False
     """Kernels were picked by name."""
+    program: str = "the worker"
+    """What ncu started."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _program_failure(run: ToolRun, errors: tuple[str, ...]) -> Fault | None:
 
     A program that ended with an error, where ncu has errors of its own, was ended by ncu (with status 9).
     """
-    who = f"the {SIDE_NAMES[run.side]}" if run.side is not None else "the worker"
+    who = f"the {SIDE_NAMES[run.side]}" if run.side is not None else run.program
     device = next((found[1] for error in errors if (found := _DEVICE_FAULT.search(error))), None)
     if device is not None:
         message = f"{who} failed on the device under ncu: {device}"
@@ -212,10 +214,10 @@ def _program_failure(run: ToolRun, errors: tuple[str, ...]) -> Fault | None:
     code = int(ended[1])
     name = _signal_name(code)
     if name is not None:
-        message = f"{who} ended the worker under ncu: {name}"
+        message = f"{who} ended {run.program} under ncu: {name}"
         hint = "Run the kernel under compute-sanitizer or a debugger; the end of its output may say why."
         return _fault(Reason(code="crashed", message=message, hint=hint), run, run.side)
-    message = f"{who} ended the worker under ncu with status {code}"
+    message = f"{who} ended {run.program} under ncu with status {code}"
     hint = "Something called os._exit or sys.exit: the code named must return instead."
     return _fault(Reason(code="exited", message=message, hint=hint), run, run.side)
 

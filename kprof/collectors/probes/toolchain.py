@@ -1,0 +1,81 @@
+"""What probes are built with and for: nvcc, and the compute capability of the device."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from kprof.errors import CannotMeasureError
+from kprof.programs import ask_program
+
+_USUAL_HOME: Final = "/usr/local/cuda"
+_DRIVER_LIBRARY: Final = "libcuda.so.1"
+_MAJOR: Final = 75
+_MINOR: Final = 76
+"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR (cuda.h)."""
+_ANSWER_S: Final = 20.0
+
+
+def find_nvcc() -> Path:
+    """The nvcc that torch would build with: of ``CUDA_HOME``, of ``CUDA_PATH``, on PATH, of /usr/local/cuda.
+
+    Raises:
+        CannotMeasureError: ``nvcc_missing``.
+    """
+    homes = [os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"), _USUAL_HOME]
+    named, usual = (str(Path(home) / "bin" / "nvcc") if home else None for home in homes)
+    found = next((path for path in (named, "nvcc", usual) if path and shutil.which(path)), None)
+    if found is None:
+        raise CannotMeasureError(
+            "nvcc_missing",
+            "no nvcc: CUDA_HOME is not set and nvcc is not on PATH",
+            "Install the CUDA toolkit, or set CUDA_HOME to where it is.",
+        )
+    return Path(shutil.which(found) or found)
+
+
+def nvcc_version(nvcc: Path) -> str | None:
+    """The line with its release; None where it does not answer."""
+    answer = ask_program((nvcc, "--version"), _ANSWER_S)
+    if answer is None or answer.status != 0:
+        return None
+    lines = [line.strip() for line in answer.output.splitlines() if line.strip()]
+    return next((line for line in lines if "release" in line), lines[-1] if lines else None)
+
+
+def compute_capability(device: int = 0) -> tuple[int, int]:
+    """Of the device with this index among the visible ones, as the driver tells it.
+
+    Raises:
+        CannotMeasureError: ``no_cuda_device``.
+    """
+    try:
+        driver = ctypes.CDLL(_DRIVER_LIBRARY)
+    except OSError as error:
+        raise _no_device(f"no NVIDIA driver is installed ({error})") from error
+    handle, count, value = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    if status != 0:
+        raise _no_device(f"the CUDA driver does not start (error {status})")
+    if device >= count.value:
+        raise _no_device(f"{count.value} CUDA devices are visible; number {device} was asked for")
+    found = []
+    for attribute in (_MAJOR, _MINOR):
+        status = driver.cuDeviceGet(ctypes.byref(handle), device) or driver.cuDeviceGetAttribute(
+            ctypes.byref(value), attribute, handle
+        )
+        if status != 0:
+            raise _no_device(f"the CUDA driver does not tell the compute capability (error {status})")
+        found.append(value.value)
+    return found[0], found[1]
+
+
+def _no_device(message: str) -> CannotMeasureError:
+    return CannotMeasureError(
+        "no_cuda_device",
+        message,
+        "Run it on a machine with an NVIDIA GPU; nvidia-smi must work there, and CUDA_VISIBLE_DEVICES not hide it.",
+    )

@@ -1,0 +1,1 @@
+"""kprof's own numbers held against probes whose work is known by construction."""
