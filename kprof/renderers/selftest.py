@@ -40,11 +40,13 @@ def _head(result: SelftestResult, style: Style) -> list[str]:
     return [
         *style.wrapped(f"self-test on {board.name} ({spec}), {board.sms} SMs, L2 {quantities.size(board.l2_bytes)}"),
         *style.wrapped(
-            f"  driver {result.driver or 'unknown'}, ncu {result.ncu or 'unknown'}, {result.nvcc or 'nvcc'}, "
+            f"driver {result.driver or 'unknown'}, ncu {result.ncu or 'unknown'}, {result.nvcc or 'nvcc'}, "
             f"kprof {result.kprof_version}",
             indent="  ",
         ),
-        *style.wrapped(f"  {took}; {result.ncu_passes or '?'} passes; an empty event pair takes {_us(result)}"),
+        *style.wrapped(
+            f"{took}; {result.ncu_passes or '?'} passes; an empty event pair takes {_us(result)}", indent="  "
+        ),
     ]
 
 
@@ -62,32 +64,25 @@ def _row(probe: ProbeResult) -> list[str]:
     label = by_name.get("label")
     return [
         probe.name,
-        _bytes(by_name.get("dram_read")),
-        _bytes(by_name.get("dram_write")),
-        _percent(worst),
-        _percent(by_name.get("duration")),
+        difference(by_name.get("dram_read")),
+        difference(by_name.get("dram_write")),
+        difference(worst),
+        difference(by_name.get("duration")),
         "-" if label is None else str(label.measured),
         "ok" if probe.status == "ok" else "MISS",
     ]
 
 
-def _percent(check: Check | None) -> str:
-    if check is None:
-        return "-"
-    if check.off_pct is None:
-        return "null" if check.measured is None else str(check.measured)
-    return f"{check.off_pct:+.2f} %"
-
-
-def _bytes(check: Check | None) -> str:
+def difference(check: Check | None, digits: int = 2) -> str:
+    """Measured less expected: in percent; of next to no bytes in bytes."""
     if check is None:
         return "-"
     if not isinstance(check.measured, float) or not isinstance(check.expected, float):
         return "null"
-    if check.expected >= _SMALL_BYTES:
-        return _percent(check)
     off = check.measured - check.expected
-    return f"{'-' if off < 0 else '+'}{quantities.size(abs(off))}"
+    if check.unit == "bytes" and check.expected < _SMALL_BYTES:
+        return f"{'-' if off < 0 else '+'}{quantities.size(abs(off))}"
+    return f"{check.measured:g}" if check.off_pct is None else f"{check.off_pct:+.{digits}f} %"
 
 
 def _misses(probe: ProbeResult, style: Style) -> Iterator[str]:
@@ -117,8 +112,7 @@ def _verdict(result: SelftestResult, style: Style) -> list[str]:
     checks = [check for probe in result.probes for check in probe.checks]
     right = sum(check.passed for check in checks)
     counts = {status: sum(p.status == status for p in result.probes) for status in ("ok", "missed", "failed")}
-    text = (
-        f"{counts['ok']} of {sum(counts.values())} probes agree, {right} of {len(checks)} checks"
-        f"{f'; {counts_failed} could not be tried' if (counts_failed := counts['failed']) else ''}"
-    )
+    text = f"{counts['ok']} of {sum(counts.values())} probes agree, {right} of {len(checks)} checks"
+    if counts["failed"]:
+        text += f"; {counts['failed']} could not be tried"
     return style.labelled("AGREES" if result.passed else "MISSES", text, "green" if result.passed else "red")
