@@ -64,7 +64,8 @@ def _head(result: SelftestResult) -> Iterator[str]:
     steps = ", ".join(f"{name} {time:.1f} s" for name, time in result.seconds.items())
     passed = sum(check.passed for check in checks)
     yield f"**{agree} of {len(tried)} probes and {passed} of {len(checks)} checks agree.**"
-    yield f"{result.created[:10]}, {board.name} (`{result.spec}`): {board.sms} SMs, L2 {quantities.size(board.l2_bytes)};"
+    l2 = quantities.size(board.l2_bytes)
+    yield f"{result.created[:10]}, {board.name} (`{result.spec}`), {board.sms} SMs, L2 {l2};"
     yield f"driver {result.driver}, Nsight Compute {result.ncu}, {result.nvcc}, kprof {result.kprof_version}."
     yield f"{result.ncu_passes} passes a kernel; {sum(result.seconds.values()):.0f} s in all ({steps})."
     yield f"An event pair round nothing took {result.empty_pair_us or 0.0:.2f} us."
