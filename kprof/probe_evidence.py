@@ -38,6 +38,10 @@ class ProbeRun(Record, frozen=True, kw_only=True):
     """From DRAM, all caches being empty before."""
     write_bytes: float | None
     """Up to the size of L2 may stay there when the kernel ends."""
+    load_bytes: float | None
+    """Of the sectors of 32 bytes that global loads ask L1 for."""
+    store_bytes: float | None
+    """Of those that global stores write."""
     fp32_flop: float | None
     fp64_flop: float | None
     fp16_flop: float | None

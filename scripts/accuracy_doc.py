@@ -16,7 +16,7 @@ from tabulate import tabulate
 
 from kprof.renderers import quantities
 from kprof.renderers.selftest import difference
-from kprof.selftest.records import Check, ProbeResult, SelftestResult
+from kprof.selftest.records import Check, CheckName, ProbeResult, SelftestResult
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "accuracy.md"
@@ -35,7 +35,14 @@ def tables(result: SelftestResult) -> str:
             "### Bytes of DRAM",
             "",
             *_table(("probe", "read by construction", "measured", "off", "written by construction", "measured", "off"),
-                    (_bytes_row(probe) for probe in probes)),
+                    (_bytes_row(probe, "dram_read", "dram_write") for probe in probes)),
+            "",
+            "### Bytes of the sectors that global loads and stores ask for",
+            "",
+            *_table(
+                ("probe", "loaded by construction", "measured", "off", "stored by construction", "measured", "off"),
+                (_bytes_row(probe, "loaded", "stored") for probe in probes),
+            ),
             "",
             "### FLOP and launches",
             "",
@@ -77,13 +84,13 @@ def _table(headers: tuple[str, ...], rows: Iterator[list[str]]) -> list[str]:
     return made.splitlines()
 
 
-def _named(probe: ProbeResult, name: str) -> Check | None:
+def _named(probe: ProbeResult, name: CheckName) -> Check | None:
     return next((check for check in probe.checks if check.name == name), None)
 
 
-def _bytes_row(probe: ProbeResult) -> list[str]:
+def _bytes_row(probe: ProbeResult, *names: CheckName) -> list[str]:
     cells = [probe.name]
-    for name in ("dram_read", "dram_write"):
+    for name in names:
         check = _named(probe, name)
         cells += ["not stated", "", ""] if check is None else [*(_size(v) for v in _values(check)), _off(check)]
     return cells

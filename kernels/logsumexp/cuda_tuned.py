@@ -23,23 +23,12 @@ CUDA_SOURCE = r"""
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRows = 4; // loaded before the first is used
+constexpr int kGroup = 4; // rows that are loaded before the first is used
 
 template <int kWidth>
 struct alignas(4 * kWidth) Floats { // one load or store of 4, 8 or 16 bytes
   float at[kWidth];
 };
-
-// Read once: what is written matters more to the caches.
-__device__ Floats<4> load(const Floats<4>* from) {
-  const float4 v = __ldcs(reinterpret_cast<const float4*>(from));
-  return {v.x, v.y, v.z, v.w};
-}
-__device__ Floats<2> load(const Floats<2>* from) {
-  const float2 v = __ldcs(reinterpret_cast<const float2*>(from));
-  return {v.x, v.y};
-}
-__device__ Floats<1> load(const Floats<1>* from) { return {__ldcs(reinterpret_cast<const float*>(from))}; }
 
 // e^x by the special function unit, of x <= 0, infinities and NaN.
 __device__ float fast_exp(float x) {
@@ -50,7 +39,7 @@ __device__ float fast_exp(float x) {
 
 // x has `rows` rows of `pieces` pieces; out[i] = log(sum over r of exp(x[r][i])).
 // The maximum is subtracted unless it is infinite: inf - inf would be NaN where the result is the infinity itself.
-template <int kWidth>
+template <int kWidth, bool kOneGroup>
 __global__ void __launch_bounds__(kThreads) logsumexp_tuned_kernel(
     const Floats<kWidth>* __restrict__ x, Floats<kWidth>* __restrict__ out, int64_t rows, int64_t pieces) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -65,12 +54,13 @@ __global__ void __launch_bounds__(kThreads) logsumexp_tuned_kernel(
     sum[k] = 0.0f;
   }
   x += i;
-  for (int64_t first = 0; first < rows; first += kRows) {
-    Floats<kWidth> value[kRows];
+  const int64_t end = kOneGroup ? kGroup : rows;
+  for (int64_t first = 0; first < end; first += kGroup) {
+    Floats<kWidth> value[kGroup];
     #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      if (first + r < rows) {
-        value[r] = load(x + r * pieces);
+    for (int r = 0; r < kGroup; ++r) {
+      if (first + r < end) {
+        value[r] = x[r * pieces];
       } else {
         #pragma unroll
         for (int k = 0; k < kWidth; ++k) {
@@ -78,18 +68,18 @@ __global__ void __launch_bounds__(kThreads) logsumexp_tuned_kernel(
         }
       }
     }
-    x += kRows * pieces;
+    x += kGroup * pieces;
     #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
       const float before = maximum[k];
       #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kGroup; ++r) {
         maximum[k] = fmaxf(maximum[k], value[r].at[k]); // passes over NaN; the sum below does not
       }
       shift[k] = isinf(maximum[k]) ? 0.0f : maximum[k];
       sum[k] = first == 0 ? 0.0f : sum[k] * fast_exp(before - shift[k]);
       #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kGroup; ++r) {
         sum[k] += fast_exp(value[r].at[k] - shift[k]);
       }
     }
@@ -106,7 +96,8 @@ template <int kWidth>
 void launch(const float* x, float* out, int64_t rows, int64_t columns, cudaStream_t stream) {
   const int64_t pieces = columns / kWidth;
   const unsigned int blocks = static_cast<unsigned int>((pieces + kThreads - 1) / kThreads);
-  logsumexp_tuned_kernel<kWidth><<<blocks, kThreads, 0, stream>>>(
+  const auto kernel = rows == kGroup ? logsumexp_tuned_kernel<kWidth, true> : logsumexp_tuned_kernel<kWidth, false>;
+  kernel<<<blocks, kThreads, 0, stream>>>(
       reinterpret_cast<const Floats<kWidth>*>(x), reinterpret_cast<Floats<kWidth>*>(out), rows, pieces);
 }
 

@@ -3,7 +3,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 256; // of the probe's own run: about 80 us
+constexpr int kTurns = 256; // of the probe's own run: 55 us on an H200
 constexpr int kChain = 64;
 constexpr int kBlock = 1024;
 
@@ -33,7 +33,7 @@ extern "C" int launch_barrier(void* out, float a, float b, int turns, int blocks
 static int blocks(const Board* board) { return board->sms * (board->threads_per_sm / kBlock); }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->write_bytes = 4.0 * blocks(board) * kBlock;
+  work->write_bytes = work->store_bytes = 4.0 * blocks(board) * kBlock;
   work->fp32_flop = static_cast<double>(blocks(board)) * kTurns * 32 * kChain * 2;
   return 0;
 }

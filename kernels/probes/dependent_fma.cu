@@ -4,7 +4,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 512; // of the probe's own run: about 100 us
+constexpr int kTurns = 512; // of the probe's own run: 139 us on an H200
 constexpr int kBlock = 64;  // small blocks: the SM holds as many as it can of them, and half of its threads or all
 
 __global__ void dependent_fma(float* __restrict__ out, float a, float b, int turns) {
@@ -22,7 +22,7 @@ static int blocks(const Board* board) { return board->sms * (board->threads_per_
 
 extern "C" int probe_work(const Board* board, Work* work) {
   const double threads = static_cast<double>(blocks(board)) * kBlock;
-  work->write_bytes = 4 * threads;
+  work->write_bytes = work->store_bytes = 4 * threads;
   work->fp32_flop = threads * 2.0 * 16 * kTurns;
   return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 48; // of the probe's own run: about 120 us
+constexpr int kTurns = 48; // of the probe's own run: 302 us on an H200
 
 __global__ void divergence(float* __restrict__ out, float a, float b, int turns) {
   float value = static_cast<float>(threadIdx.x);
@@ -32,7 +32,7 @@ extern "C" int launch_divergence(void* out, float a, float b, int turns, int blo
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->write_bytes = 4 * full_threads(board);
+  work->write_bytes = work->store_bytes = 4 * full_threads(board);
   work->fp32_flop = full_threads(board) * 2.0 * 8 * kTurns;
   return 0;
 }

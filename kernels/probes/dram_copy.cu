@@ -33,11 +33,12 @@ extern "C" int launch_dram_copy(const void* source, void* target, size_t n16, in
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->read_bytes = static_cast<double>(board->buffer_bytes);
-  work->write_bytes = static_cast<double>(board->buffer_bytes);
+  work->read_bytes = work->load_bytes = static_cast<double>(board->buffer_bytes);
+  work->write_bytes = work->store_bytes = static_cast<double>(board->buffer_bytes);
   return 0;
 }
 
 extern "C" int probe_run(const Board* board, const Buffers* buffers, void* stream) {
-  return launch_dram_copy(buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
+  return launch_dram_copy(
+      buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
 }

@@ -42,12 +42,13 @@ extern "C" int launch_dram_read(const void* source, void* sums, size_t n16, int 
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->read_bytes = static_cast<double>(board->buffer_bytes);
-  work->write_bytes = 4 * full_threads(board);
+  work->read_bytes = work->load_bytes = static_cast<double>(board->buffer_bytes);
+  work->write_bytes = work->store_bytes = 4 * full_threads(board);
   work->fp32_flop = static_cast<double>(board->buffer_bytes / 4) + 3 * full_threads(board);
   return 0;
 }
 
 extern "C" int probe_run(const Board* board, const Buffers* buffers, void* stream) {
-  return launch_dram_read(buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
+  return launch_dram_read(
+      buffers->source, buffers->target, board->buffer_bytes / 16, full_grid(board), kThreads, stream);
 }

@@ -36,8 +36,8 @@ extern "C" int launch_dram_triad(
 
 extern "C" int probe_work(const Board* board, Work* work) {
   const double half = static_cast<double>(board->buffer_bytes / 2);
-  work->read_bytes = 2 * half;
-  work->write_bytes = half;
+  work->read_bytes = work->load_bytes = 2 * half;
+  work->write_bytes = work->store_bytes = half;
   work->fp32_flop = 2 * half / 4;
   return 0;
 }

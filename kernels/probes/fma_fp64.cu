@@ -5,7 +5,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 64; // of the probe's own run: about 140 us at 128 FLOP a clock and SM
+constexpr int kTurns = 64; // of the probe's own run: 136 us on an H200
 
 __global__ void fma_fp64(double* __restrict__ out, double a, double b, int turns) {
   out[static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x] = fma_chains<double, 8>(threadIdx.x, a, b, turns);
@@ -19,7 +19,7 @@ extern "C" int launch_fma_fp64(void* out, double a, double b, int turns, int blo
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->write_bytes = 8 * full_threads(board);
+  work->write_bytes = work->store_bytes = 8 * full_threads(board);
   work->fp64_flop = full_threads(board) * (2.0 * 128 * kTurns + 7);
   return 0;
 }

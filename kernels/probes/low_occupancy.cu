@@ -1,5 +1,5 @@
-// A copy by so few warps that their loads cannot hide the latency of memory: blocks of 64 threads ask for all the shared
-// memory that a block may have, so that an SM holds one of them.
+// A copy by so few warps that their loads cannot hide the latency of memory: blocks of 64 threads ask for all the
+// shared memory that a block may have, so that an SM holds one of them.
 // By construction, of n16 pieces of 16 bytes: 16 * n16 bytes read and 16 * n16 written; 0 FLOP.
 
 #include "probe.h"
@@ -19,7 +19,8 @@ __global__ void low_occupancy(const float4* __restrict__ source, float4* __restr
 }
 
 // Queues low_occupancy<<<blocks, 64, shared_bytes>>> on `stream` (a cudaStream_t; null is the legacy default stream).
-// source and target: 16 * n16 bytes each, aligned to 16, not overlapping. Returns the launch's cudaError_t; 0 is success.
+// source and target: 16 * n16 bytes each, aligned to 16, not overlapping. Returns the launch's cudaError_t; 0 is
+// success.
 extern "C" int launch_low_occupancy(
     const void* source, void* target, size_t n16, int shared_bytes, int blocks, void* stream) {
   const cudaError_t error =
@@ -35,8 +36,8 @@ extern "C" int launch_low_occupancy(
 static size_t bytes(const Board* board) { return board->buffer_bytes / 8; }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->read_bytes = static_cast<double>(bytes(board));
-  work->write_bytes = static_cast<double>(bytes(board));
+  work->read_bytes = work->load_bytes = static_cast<double>(bytes(board));
+  work->write_bytes = work->store_bytes = static_cast<double>(bytes(board));
   return 0;
 }
 

@@ -30,6 +30,8 @@ struct Work {
   int launches = 1;
   double read_bytes = 0;  // from DRAM, all caches being empty before
   double write_bytes = 0; // to memory: up to the size of L2 may stay there when the kernel ends
+  double load_bytes = 0;  // of the sectors of 32 bytes that global loads ask L1 for
+  double store_bytes = 0; // of those that global stores write
   double fp32_flop = 0;
   double fp64_flop = 0;
   double fp16_flop = 0;   // outside the tensor cores

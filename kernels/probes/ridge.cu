@@ -20,7 +20,8 @@ __global__ void ridge(
 }
 
 // Queues ridge<<<blocks, threads>>> on `stream` (a cudaStream_t; null is the legacy default stream).
-// source and target: 16 * n16 bytes each, aligned to 16, not overlapping. Returns the launch's cudaError_t; 0 is success.
+// source and target: 16 * n16 bytes each, aligned to 16, not overlapping. Returns the launch's cudaError_t; 0 is
+// success.
 extern "C" int launch_ridge(
     const void* source, void* target, float a, float b, int steps, size_t n16, int blocks, int threads, void* stream) {
   ridge<<<blocks, threads, 0, stream_of(stream)>>>(
@@ -37,8 +38,8 @@ static int steps(const Board* board) {
 
 extern "C" int probe_work(const Board* board, Work* work) {
   const double pieces = static_cast<double>(board->buffer_bytes / 16);
-  work->read_bytes = 16 * pieces;
-  work->write_bytes = 16 * pieces;
+  work->read_bytes = work->load_bytes = 16 * pieces;
+  work->write_bytes = work->store_bytes = 16 * pieces;
   work->fp32_flop = pieces * 4 * 2.0 * steps(board);
   return 0;
 }

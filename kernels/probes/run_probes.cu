@@ -8,8 +8,8 @@
 // status: ok; unsupported (this board cannot do it); or what failed. Bytes and FLOP of null are not stated.
 // event_us: an event pair round one run, L2 emptied before it by reading other memory, the queue kept full by what
 // empties it, so that no host time is inside. empty_pair_us: the same round nothing, which each of them has in it.
-// --profile: nothing is timed; each run stands between cudaProfilerStart and cudaProfilerStop, for a profiler that waits
-// for them. Exit status: 0 when the board could be used, whatever became of single probes; 1 else.
+// --profile: nothing is timed; each run stands between cudaProfilerStart and cudaProfilerStop, for a profiler that
+// waits for them. Exit status: 0 when the board could be used, whatever became of single probes; 1 else.
 
 #include "probe.h"
 
@@ -203,9 +203,11 @@ void tell(const std::string& name, const Work& work, const std::vector<double>& 
   std::replace(safe.begin(), safe.end(), '\\', '/');
   std::replace(safe.begin(), safe.end(), '\n', ' ');
   std::printf(
-      "{\"probe\": \"%s\", \"launches\": %d, \"read_bytes\": %s, \"write_bytes\": %s, \"fp32_flop\": %s, "
-      "\"fp64_flop\": %s, \"fp16_flop\": %s, \"tensor_flop\": %s, \"event_us\": [%s], \"status\": \"%s\"}\n",
+      "{\"probe\": \"%s\", \"launches\": %d, \"read_bytes\": %s, \"write_bytes\": %s, \"load_bytes\": %s, "
+      "\"store_bytes\": %s, \"fp32_flop\": %s, \"fp64_flop\": %s, \"fp16_flop\": %s, \"tensor_flop\": %s, "
+      "\"event_us\": [%s], \"status\": \"%s\"}\n",
       name.c_str(), work.launches, number(work.read_bytes).c_str(), number(work.write_bytes).c_str(),
+      number(work.load_bytes).c_str(), number(work.store_bytes).c_str(),
       number(work.fp32_flop).c_str(), number(work.fp64_flop).c_str(), number(work.fp16_flop).c_str(),
       number(work.tensor_flop).c_str(), list.c_str(), safe.c_str());
   std::fflush(stdout);

@@ -5,7 +5,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 256; // of the probe's own run: about 270 us
+constexpr int kTurns = 256; // of the probe's own run: 138 us on an H200
 constexpr int kPieces = 512; // of 16 bytes: 8 KiB, so that the board is filled by threads first
 
 __device__ float4 load_shared(unsigned address) {
@@ -50,7 +50,7 @@ extern "C" int launch_shared_read(void* sums, int turns, int blocks, int threads
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->write_bytes = 4 * full_threads(board);
+  work->write_bytes = work->store_bytes = 4 * full_threads(board);
   work->fp32_flop = full_threads(board) * (16.0 * kTurns + 3);
   return 0;
 }

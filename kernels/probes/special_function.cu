@@ -4,7 +4,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 32; // of the probe's own run: about 270 us at 16 a clock and SM
+constexpr int kTurns = 32; // of the probe's own run: 268 us on an H200
 constexpr int kValues = 8;
 
 __global__ void special_function(float* __restrict__ out, int turns) {
@@ -39,7 +39,7 @@ extern "C" int launch_special_function(void* out, int turns, int blocks, int thr
 }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->write_bytes = 4 * full_threads(board);
+  work->write_bytes = work->store_bytes = 4 * full_threads(board);
   work->fp32_flop = full_threads(board) * 7;
   return 0;
 }

@@ -30,15 +30,16 @@ __global__ void uncoalesced(const float* __restrict__ source, float* __restrict_
 // Queues uncoalesced<<<blocks, threads>>> on `stream` (a cudaStream_t; null is the legacy default stream).
 // source: 32 * n bytes; sums: blocks * threads floats. Returns the launch's cudaError_t; 0 is success.
 extern "C" int launch_uncoalesced(const void* source, void* sums, size_t n, int blocks, int threads, void* stream) {
-  uncoalesced<<<blocks, threads, 0, stream_of(stream)>>>(static_cast<const float*>(source), static_cast<float*>(sums), n);
+  uncoalesced<<<blocks, threads, 0, stream_of(stream)>>>(
+      static_cast<const float*>(source), static_cast<float*>(sums), n);
   return launched();
 }
 
 static size_t bytes(const Board* board) { return board->buffer_bytes / 4; }
 
 extern "C" int probe_work(const Board* board, Work* work) {
-  work->read_bytes = static_cast<double>(bytes(board));
-  work->write_bytes = 4 * full_threads(board);
+  work->read_bytes = work->load_bytes = static_cast<double>(bytes(board));
+  work->write_bytes = work->store_bytes = 4 * full_threads(board);
   work->fp32_flop = static_cast<double>(bytes(board) / 32) + 3 * full_threads(board);
   return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "probe.h"
 
-constexpr int kTurns = 256; // of the probe's own run: about 70 us
+constexpr int kTurns = 256; // of the probe's own run: 36 us on an H200
 
 __global__ void under_filled(float* __restrict__ out, float a, float b, int turns) {
   out[static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x] = fma_chains<float, 8>(threadIdx.x, a, b, turns);
@@ -21,7 +21,7 @@ static int blocks(const Board* board) { return board->sms > 8 ? board->sms / 8 :
 
 extern "C" int probe_work(const Board* board, Work* work) {
   const double threads = static_cast<double>(blocks(board)) * kThreads;
-  work->write_bytes = 4 * threads;
+  work->write_bytes = work->store_bytes = 4 * threads;
   work->fp32_flop = threads * (2.0 * 128 * kTurns + 7);
   return 0;
 }

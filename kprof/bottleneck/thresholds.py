@@ -54,8 +54,6 @@ class Thresholds:
     """A part from which a unit is called by it: shared memory in L1's data pipe, FP16 in the FMA pipe."""
     near_border: float = 0.02
     """Relative change of the values within which another label is named: counters of two runs differ by about 1 %."""
-    pipe_in_play_pct: float = 1.0
-    """A pipe below it does no work of the kernel's that matters."""
 
 
 THRESHOLDS: Final = Thresholds()

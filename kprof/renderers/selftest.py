@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from kprof.renderers import quantities
 from kprof.renderers.layout import Style
 from kprof.selftest.records import Check, ProbeResult, SelftestResult
 
-_HEADERS = ("probe", "read", "write", "FLOP", "time", "label", "")
-_FLOP = ("fp32_flop", "fp64_flop", "fp16_flop", "tensor_flop")
-_SMALL_BYTES = 1e6
-"""Under it a difference is told in bytes: of next to nothing a percentage says nothing."""
+_HEADERS: Final = ("probe", "read", "write", "FLOP", "time", "label", "")
+_FLOP: Final = ("fp32_flop", "fp64_flop", "fp16_flop", "tensor_flop")
+_SMALL_BYTES: Final = 64e6
+"""Under it a difference is told in bytes: it may all be in L2, and of next to nothing a percentage says nothing."""
 
 
 def render_selftest(result: SelftestResult, style: Style) -> str:
@@ -74,7 +75,7 @@ def _row(probe: ProbeResult) -> list[str]:
 
 
 def difference(check: Check | None, digits: int = 2) -> str:
-    """Measured less expected: in percent; of next to no bytes in bytes."""
+    """Measured less expected: in percent; of few bytes in bytes."""
     if check is None:
         return "-"
     if not isinstance(check.measured, float) or not isinstance(check.expected, float):

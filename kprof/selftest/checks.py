@@ -9,6 +9,7 @@ from typing import Final
 from kprof.blocks.counter_analysis import LaunchAnalysis
 from kprof.bottleneck.verdict import Verdict
 from kprof.counters.combine import combine
+from kprof.counters.formulas import BYTES_PER_SECTOR
 from kprof.counters.quantities import Quantities
 from kprof.evidence import Reason
 from kprof.kernelnames import base_name
@@ -82,6 +83,7 @@ def _checks(
     if run.write_bytes is not None:
         l2_bytes = float(evidence.board.l2_bytes)
         yield _number("dram_write", "bytes", run.write_bytes, quantities.dram_write_bytes, TOLERANCE, l2_bytes)
+    yield from _accesses(run, quantities)
     yield from _flop(run, count_flop(quantities, evidence.board.compute_capability))
     if run.event_us and evidence.empty_pair_us is not None:
         yield _duration(run.event_us, evidence.empty_pair_us, quantities.duration_ns)
@@ -120,6 +122,18 @@ def _number(
         passed=measured is not None and abs(measured - expected) <= most,
         note=note or ("counter_not_collected" if measured is None else ""),
     )
+
+
+def _accesses(run: ProbeRun, quantities: Quantities) -> Iterator[Check]:
+    """What global loads and stores ask for, in whole sectors: it does not depend on what caches hold."""
+    pairs: tuple[tuple[CheckName, float | None, float | None], ...] = (
+        ("loaded", run.load_bytes, quantities.load_sectors),
+        ("stored", run.store_bytes, quantities.store_sectors),
+    )
+    for name, expected, sectors in pairs:
+        if expected is not None:
+            measured = None if sectors is None else sectors * BYTES_PER_SECTOR
+            yield _number(name, "bytes", expected, measured, TOLERANCE, 0.0)
 
 
 def _flop(run: ProbeRun, counted: Flop) -> Iterator[Check]:

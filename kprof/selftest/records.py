@@ -9,8 +9,8 @@ from kprof.probe_evidence import ProbeBoard
 
 SELFTEST_VERSION: Final = 1
 CheckName = Literal[
-    "launches", "dram_read", "dram_write", "fp32_flop", "fp64_flop", "fp16_flop", "tensor_flop", "duration",
-    "label", "advice",
+    "launches", "dram_read", "dram_write", "loaded", "stored", "fp32_flop", "fp64_flop", "fp16_flop", "tensor_flop",
+    "duration", "label", "advice",
 ]  # fmt: skip
 Unit = Literal["count", "bytes", "FLOP", "us", "text"]
 

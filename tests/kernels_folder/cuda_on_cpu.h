@@ -13,21 +13,10 @@
 
 using std::isinf;
 using cudaStream_t = void*;
-struct float2 {
-  float x, y;
-};
-struct float4 {
-  float x, y, z, w;
-};
 struct Index {
   unsigned x;
 };
 static Index blockIdx, threadIdx;
-
-template <typename T>
-T __ldcs(const T* from) {
-  return *from;
-}
 
 static float approximate_exp2(float x) { // of ex2.approx.ftz
   static int turn = 0;

@@ -39,6 +39,8 @@ class Work(ctypes.Structure):
         ("launches", ctypes.c_int),
         ("read_bytes", ctypes.c_double),
         ("write_bytes", ctypes.c_double),
+        ("load_bytes", ctypes.c_double),
+        ("store_bytes", ctypes.c_double),
         *((name, ctypes.c_double) for name in TYPES),
     )
 
@@ -54,9 +56,10 @@ STATED = {
     "fma_fp32": {"fp32_flop": THREADS * (2 * 16384 + 7.0)},
     "fma_fp64": {"fp64_flop": THREADS * (2 * 8192 + 7.0)},
     "int_alu": {"fp32_flop": 0.0},
-    "l2_read": {"read_bytes": 15 * 2.0**20},
+    "l2_read": {"read_bytes": 15 * 2.0**20, "load_bytes": THREADS * 4096.0},
     "mma_sync": {"tensor_flop": THREADS / 32 * 2048 * 4096.0},
-    "pointer_chase": {"read_bytes": (128 * 96 + 4) * THREADS / 32.0},
+    "pointer_chase": {"read_bytes": (128 * 288 + 4) * THREADS / 32.0, "load_bytes": (128 * 288 + 32) * THREADS / 32.0},
+    "uncoalesced": {"read_bytes": 240 * 2.0**20, "load_bytes": 240 * 2.0**20, "store_bytes": 4.0 * THREADS},
     "spill": {"read_bytes": -1.0, "fp32_flop": THREADS * (2 * 512 + 63.0)},
     "under_filled": {"fp32_flop": 16 * 256 * (2 * 32768 + 7.0)},
     "wgmma": {"tensor_flop": 264 * 2 * 512 * 262144.0},
@@ -74,7 +77,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ctypes.CDLL]:
 
 def work_of(probe: ctypes.CDLL, board: Board) -> Work | None:
     """What a probe states for a board; None: it cannot run there."""
-    work = Work(1, 0, 0, 0, 0, 0, 0)
+    work = Work(launches=1)
     return work if probe.probe_work(ctypes.byref(board), ctypes.byref(work)) == 0 else None
 
 
@@ -114,7 +117,7 @@ def test_every_board_gets_work_that_makes_sense(probes: dict[str, ctypes.CDLL]) 
                 assert name in ("mma_sync", "wgmma")
                 continue
             assert work.launches == 1
-            for field in ("read_bytes", "write_bytes", *TYPES):
+            for field in ("read_bytes", "write_bytes", "load_bytes", "store_bytes", *TYPES):
                 assert getattr(work, field) >= 0 or getattr(work, field) == -1.0, (name, field)
             assert max(work.read_bytes, work.write_bytes) <= board.buffer_bytes
     assert work_of(probes["wgmma"], T4) is None

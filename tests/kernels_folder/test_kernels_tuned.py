@@ -13,7 +13,7 @@ import torch
 from kernel_files import LOGSUMEXP, SHAPES, special_values, string_constant
 
 SHIM = Path(__file__).parent / "cuda_on_cpu.h"
-LAUNCH = re.compile(r"(\w+<\w+>)<<<(\w+), (\w+), 0, stream>>>\((.*?)\);", re.DOTALL)
+LAUNCH = re.compile(r"(\w+)<<<(\w+), (\w+), 0, stream>>>\((.*?)\);", re.DOTALL)
 EXP2 = re.compile(r'asm\("ex2\.approx\.ftz\.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((.*?)\)\);')
 MAIN = """
 extern "C" void run(const float* x, float* out, long rows, long columns) {

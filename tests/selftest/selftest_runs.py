@@ -23,7 +23,13 @@ EMPTY_PAIR_US = 1.28
 THREADS = 8 * 132 * 256  # of the launches that fill the board
 # Work of the launches as tests/data/ncu/probes.cu states them; their times are of another run than the report's.
 WORK: dict[str, dict[str, Any]] = {
-    "dram_copy": {"read_bytes": 2.0**30, "write_bytes": 2.0**30, "event_us": (533.0, 534.0, 533.5)},
+    "dram_copy": {
+        "read_bytes": 2.0**30,
+        "write_bytes": 2.0**30,
+        "load_bytes": 2.0**30,
+        "store_bytes": 2.0**30,
+        "event_us": (533.0, 534.0, 533.5),
+    },
     "fma_fp32": {"fp32_flop": THREADS * (2.0 * 8 * 4096 + 8), "event_us": (298.0,)},
     "mma_fp16": {
         "tensor_flop": THREADS / 32 * 4096.0 * 4 * 2048,
@@ -41,6 +47,8 @@ def run(name: str, **other: Any) -> ProbeRun:
         "launches": 1,
         "read_bytes": 0.0,
         "write_bytes": 0.0,
+        "load_bytes": None,
+        "store_bytes": None,
         "fp32_flop": 0.0,
         "fp64_flop": 0.0,
         "fp16_flop": 0.0,
