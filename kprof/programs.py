@@ -29,36 +29,40 @@ class Answer:
 def ask_program(
     command: Sequence[str | Path], timeout_s: float, environment: Mapping[str, str] | None = None
 ) -> Answer | None:
-    """Run a program in a process group of its own, to its end or to the end of its time; None: it does not start.
+    """Run a program in a process group of its own, to its end or to the end of its time; None: it does not start,
+    or no temporary file can be written.
 
     Args:
         command: the program and its arguments.
         timeout_s: the longest wait.
         environment: variables beside this process's; ``TMPDIR`` is always a folder that is gone afterwards.
     """
+    try:
+        with tempfile.TemporaryDirectory(prefix="kprof-ask-", ignore_cleanup_errors=True) as folder:
+            return _ask(command, timeout_s, {**(environment or {}), "TMPDIR": folder}, Path(folder) / "printed")
+    except OSError:
+        return None
+
+
+def _ask(command: Sequence[str | Path], timeout_s: float, environment: Mapping[str, str], printed: Path) -> Answer:
     # To a file: who holds a pipe open keeps its reader waiting, whoever has ended.
-    with tempfile.TemporaryDirectory(prefix="kprof-ask-", ignore_cleanup_errors=True) as folder:
-        printed = Path(folder) / "printed"
-        try:
-            with printed.open("wb") as stream:
-                process = subprocess.Popen(
-                    [str(part) for part in command],
-                    stdin=subprocess.DEVNULL,
-                    stdout=stream,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, "LC_ALL": "C", **(environment or {}), "TMPDIR": folder},
-                    start_new_session=True,
-                )
-        except OSError:
-            return None
-        try:
-            status: int | None = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_REAP_S)
-        with printed.open("rb") as stream:
-            return Answer(status, stream.read(MOST_BYTES).decode("utf-8", "replace"))
+    with printed.open("wb") as stream:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C", **environment},
+            start_new_session=True,
+        )
+    try:
+        status: int | None = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        status = None
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_REAP_S)
+    with printed.open("rb") as stream:
+        return Answer(status, stream.read(MOST_BYTES).decode("utf-8", "replace"))

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from kprof.cache import cache_dir
+from kprof.commands.analyze_arguments import require_outputs
+from kprof.commands.delivery import style_for
+from kprof.errors import UsageError
 from kprof.renderers.json import render_json
-from kprof.renderers.layout import Style
 from kprof.renderers.selftest import render_selftest
 from kprof.selftest.run import run_selftest
 
-MISSED = 1
+MISSED: Final = 1
 """Exit code where some number is not what it must be."""
 
 
-def selftest(style: Style, ncu: str | None, device: int, as_json: bool, keep_report: Path | None) -> int:
+def selftest(device: str, ncu: str | None, as_json: bool, keep_report: Path | None) -> int:
     """Run it and print it; returns the exit code.
 
+    Args:
+        device: ``auto`` or ``cuda:N``.
+        ncu: the program; None: the first ``ncu`` on PATH.
+        as_json: every row, instead of the table.
+        keep_report: where a copy of ncu's report is kept.
+
     Raises:
+        UsageError: ``device`` is the processor.
         CannotMeasureError: it cannot run here.
     """
+    if device == "cpu":
+        raise UsageError("--selftest runs CUDA kernels; --device cpu was given", "Leave --device out, or give cuda:N.")
+    require_outputs((keep_report,), ())
     result = run_selftest(
         cache_dir(),
         ncu=ncu,
-        device=device,
+        device=int(device.removeprefix("cuda:")) if device.startswith("cuda:") else 0,
         keep_report=keep_report,
         on_step=lambda step: click.echo(f"kprof: {step} probes", err=True),
     )
-    click.echo(render_json(result) if as_json else render_selftest(result, style), nl=False)
+    click.echo(render_json(result) if as_json else render_selftest(result, style_for(sys.stdout)), nl=False)
     return 0 if result.passed else MISSED

@@ -16,7 +16,7 @@ from kprof.collectors.ncu_run.preflight import permission_reason
 from kprof.collectors.ncu_run.tool import chip_of, describe_ncu, find_ncu, known_metrics
 from kprof.collectors.probes.build import build_probes
 from kprof.collectors.probes.run import profile_probes, time_probes
-from kprof.collectors.probes.toolchain import compute_capability, find_nvcc
+from kprof.collectors.probes.toolchain import cuda_device, find_nvcc
 from kprof.counter_evidence import COUNTER_BLOCKS, CountersEvidence
 from kprof.errors import CannotMeasureError
 from kprof.evidence import Environment
@@ -71,7 +71,7 @@ def run_selftest(
     folder = resource_dir(PROBES)
     truths = load_truths(folder)
     # What can be told at once comes first: nothing is compiled for a test that cannot run.
-    capability = compute_capability(device)
+    capability = cuda_device(device).capability
     nvcc = find_nvcc()
     path = find_ncu(ncu)
     denied = permission_reason()

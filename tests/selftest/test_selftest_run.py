@@ -13,6 +13,7 @@ from selftest_runs import BOARD, EMPTY_PAIR_US, WORK, run
 from kprof.cli import run as run_command
 from kprof.collectors.probes import toolchain
 from kprof.collectors.probes.run import read_output
+from kprof.collectors.probes.toolchain import CudaDevice
 from kprof.errors import CannotMeasureError
 from kprof.programs import Answer
 from kprof.renderers.layout import Style
@@ -61,7 +62,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("KPROF_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(selftest_run, "compute_capability", lambda _: (9, 0))
+    monkeypatch.setattr(selftest_run, "cuda_device", lambda _: CudaDevice((9, 0), "GPU-0"))
     monkeypatch.setattr(selftest_run, "permission_reason", lambda: None)
     monkeypatch.setattr(selftest_run, "resource_dir", lambda _: sources)
     return tmp_path

@@ -1,12 +1,13 @@
-"""What probes are built with and for: nvcc, and the compute capability of the device."""
+"""What probes are built with and for: nvcc, and the device that they run on."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import shutil
+import uuid
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kprof.errors import CannotMeasureError
 from kprof.programs import ask_program
@@ -46,8 +47,16 @@ def nvcc_version(nvcc: Path) -> str | None:
     return next((line for line in lines if "release" in line), lines[-1] if lines else None)
 
 
-def compute_capability(device: int = 0) -> tuple[int, int]:
-    """Of the device with this index among the visible ones, as the driver tells it.
+class CudaDevice(NamedTuple):
+    """A device as the driver tells it."""
+
+    capability: tuple[int, int]
+    uuid: str
+    """As NVML and torch write it: ``GPU-...``."""
+
+
+def cuda_device(index: int = 0) -> CudaDevice:
+    """The device with this index among the visible ones; no context is made on it.
 
     Raises:
         CannotMeasureError: ``no_cuda_device``.
@@ -56,21 +65,22 @@ def compute_capability(device: int = 0) -> tuple[int, int]:
         driver = ctypes.CDLL(_DRIVER_LIBRARY)
     except OSError as error:
         raise _no_device(f"no NVIDIA driver is installed ({error})") from error
-    handle, count, value = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    handle, count, major, minor = (ctypes.c_int() for _ in range(4))
+    own_id = (ctypes.c_ubyte * 16)()
     status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
     if status != 0:
         raise _no_device(f"the CUDA driver does not start (error {status})")
-    if device >= count.value:
-        raise _no_device(f"{count.value} CUDA devices are visible; number {device} was asked for")
-    found = []
-    for attribute in (_MAJOR, _MINOR):
-        status = driver.cuDeviceGet(ctypes.byref(handle), device) or driver.cuDeviceGetAttribute(
-            ctypes.byref(value), attribute, handle
-        )
-        if status != 0:
-            raise _no_device(f"the CUDA driver does not tell the compute capability (error {status})")
-        found.append(value.value)
-    return found[0], found[1]
+    if index >= count.value:
+        raise _no_device(f"{count.value} CUDA devices are visible; number {index} was asked for")
+    status = (
+        driver.cuDeviceGet(ctypes.byref(handle), index)
+        or driver.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, handle)
+        or driver.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, handle)
+        or driver.cuDeviceGetUuid(ctypes.byref(own_id), handle)
+    )
+    if status != 0:
+        raise _no_device(f"the CUDA driver does not describe device {index} (error {status})")
+    return CudaDevice((major.value, minor.value), f"GPU-{uuid.UUID(bytes=bytes(own_id))}")
 
 
 def _no_device(message: str) -> CannotMeasureError:

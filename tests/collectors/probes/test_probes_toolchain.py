@@ -9,7 +9,7 @@ import pytest
 
 from kprof.collectors.probes import toolchain
 from kprof.collectors.probes.build import target_of
-from kprof.collectors.probes.toolchain import compute_capability, find_nvcc, nvcc_version
+from kprof.collectors.probes.toolchain import cuda_device, find_nvcc, nvcc_version
 from kprof.errors import CannotMeasureError
 
 DRIVER = """
@@ -18,6 +18,10 @@ int cuDeviceGetCount(int* count) { *count = 2; return 0; }
 int cuDeviceGet(int* device, int index) { *device = index + 7; return 0; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   *value = attribute == 75 ? 9 : attribute == 76 ? device - 7 : -1;
+  return 0;
+}
+int cuDeviceGetUuid(unsigned char* bytes, int device) {
+  for (int i = 0; i < 16; ++i) bytes[i] = device + i;
   return 0;
 }
 """
@@ -89,17 +93,16 @@ def stub_driver(folder: Path, monkeypatch: pytest.MonkeyPatch, init: int = 0) ->
     monkeypatch.setattr(toolchain, "_DRIVER_LIBRARY", str(library))
 
 
-def test_the_driver_tells_the_compute_capability_of_each_device(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_driver_describes_each_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_driver(tmp_path, monkeypatch)
-    assert [compute_capability(device) for device in (0, 1)] == [(9, 0), (9, 1)]
+    assert [cuda_device(index).capability for index in (0, 1)] == [(9, 0), (9, 1)]
+    assert cuda_device(0).uuid == "GPU-0708090a-0b0c-0d0e-0f10-111213141516"
     with pytest.raises(CannotMeasureError, match="2 CUDA devices are visible; number 2") as caught:
-        compute_capability(2)
+        cuda_device(2)
     assert caught.value.code == "no_cuda_device"
 
 
 def test_a_driver_that_does_not_start_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_driver(tmp_path, monkeypatch, init=100)
     with pytest.raises(CannotMeasureError, match=r"does not start \(error 100\)"):
-        compute_capability()
+        cuda_device()
