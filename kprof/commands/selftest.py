@@ -9,9 +9,9 @@ from typing import Final
 import click
 
 from kprof.cache import cache_dir
-from kprof.commands.analyze_arguments import require_outputs
 from kprof.commands.delivery import style_for
 from kprof.errors import UsageError
+from kprof.files import require_outputs
 from kprof.renderers.json import render_json
 from kprof.renderers.selftest import render_selftest
 from kprof.selftest.run import run_selftest
