@@ -107,7 +107,7 @@ def build_report(
         source=source,
         workload=workload_info(capture.workload),
         environment=make_finite(environment)[0],
-        counters=counters_info(capture.counters, counters.warnings),
+        counters=counters_info(capture.counters, counters.combined_launches, counters.warnings),
         blocks=Blocks(
             build=build_block(capture),
             precision=precision_block(capture),

@@ -102,6 +102,11 @@ class CounterAnalysis:
         chosen = self.of_side("kernel") or self.of_side(None)
         return _one_device(chosen) if chosen else None
 
+    @property
+    def combined_launches(self) -> int:
+        """How many launches the counter blocks are about."""
+        return len(self.main.launches) if self.main is not None else 0
+
     @cached_property
     def ref(self) -> SideAnalysis | None:
         """The reference's side."""

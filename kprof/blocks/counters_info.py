@@ -35,13 +35,23 @@ class CountersInfo(Record, frozen=True, kw_only=True):
     replay_mode: Annotated[str | None, metric("text", "As given to ncu; null: imported", source=_SELF)]
     launch_limit: Annotated[int | None, metric("count", "Launches of a side at most; null: imported", source=_SELF)]
     launches: Annotated[int, metric("count", "Launches with counters", source=_NCU)]
+    combined_launches: Annotated[
+        int,
+        metric(
+            "count",
+            "Of them, launches that the counter blocks put together: the kernel's, of an import all on its main device",
+            source=_SELF,
+        ),
+    ]
     runs: Annotated[tuple[RunInfo, ...], metric("record", "Runs of ncu", source=_SELF)]
     report_file: Annotated[str | None, metric("text", "The report kept or imported; null: not kept", source=_SELF)]
     report_sha256: Annotated[str | None, metric("text", "SHA-256 of its content", source=_SELF)]
     warnings: Annotated[tuple[Reason, ...], metric("record", "What to know before using them", source=_SELF)]
 
 
-def counters_info(evidence: CountersEvidence | None, warnings: tuple[Reason, ...]) -> CountersInfo | None:
+def counters_info(
+    evidence: CountersEvidence | None, combined_launches: int, warnings: tuple[Reason, ...]
+) -> CountersInfo | None:
     """The section of a report; None: the run holds no counters."""
     if evidence is None:
         return None
@@ -53,6 +63,7 @@ def counters_info(evidence: CountersEvidence | None, warnings: tuple[Reason, ...
         replay_mode=evidence.replay_mode,
         launch_limit=evidence.launch_limit,
         launches=len(evidence.launches),
+        combined_launches=combined_launches,
         runs=tuple(
             RunInfo(**{name: getattr(run, name) for name in RunInfo.__struct_fields__}) for run in evidence.runs
         ),

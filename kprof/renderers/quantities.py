@@ -12,6 +12,7 @@ from typing import Final
 _TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
 _SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _BYTES_PER_MB: Final = 1e6
+_LEAST_PERCENT: Final = 0.01
 
 
 def significant(value: float, digits: int) -> str:
@@ -56,6 +57,26 @@ def factor(ratio: float, digits: int = 3) -> str:
 def percent(share: float) -> str:
     """A share given in percent: ``0.45 %``."""
     return f"{significant(share, 3)} %"
+
+
+def share(of_peak: float) -> str:
+    """A share of a peak in percent; what is next to nothing is said to be that: ``< 0.01 %``."""
+    return f"< {_LEAST_PERCENT} %" if 0 < of_peak < _LEAST_PERCENT else percent(of_peak)
+
+
+def bandwidth(gbs: float) -> str:
+    """A bandwidth given in GB/s."""
+    return f"{significant(gbs, 4)} GB/s"
+
+
+def rate(tflops: float) -> str:
+    """A rate given in TFLOP/s."""
+    return f"{significant(tflops, 3)} TFLOP/s"
+
+
+def count(number: float) -> str:
+    """A count: ``1,024``."""
+    return f"{number:,.0f}"
 
 
 def seconds(time: float) -> str:

@@ -1,0 +1,221 @@
+"""The first lines of a summary: what failed, is it right, how fast is it, what holds it back, how near the best is it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kprof.blocks.base import IMPORTED, Block
+from kprof.blocks.bottleneck import BottleneckBlock, Evidence
+from kprof.blocks.integrity import IntegrityBlock
+from kprof.blocks.precision import PrecisionBlock
+from kprof.blocks.sol import SolBlock
+from kprof.blocks.timing.block import TimingBlock
+from kprof.evidence import SIDE_NAMES, Fault, Reason
+from kprof.renderers import quantities
+from kprof.renderers.content import Tone, Verdict, absent
+from kprof.report import Report
+
+VIEW_NAMES: Final = {
+    "device": "device time",
+    "event": "event pair",
+    "host": "host time",
+    "host_stream": "host stream",
+    "graph": "graph replay",
+}
+_MOST_MISMATCHES: Final = 3
+_MOST_DETAIL_LINES: Final = 6
+_MOST_EVIDENCE: Final = 3
+_OF_PEAK: Final = ".pct_of_peak_sustained_elapsed"
+_FLOOR_KINDS: Final = {
+    "bytes_only": " (from bytes alone, may be too low)",
+    "upper_estimate": " (an upper estimate, may be too high)",
+}
+_NOT_ASKED: Final = frozenset({IMPORTED.code, "no_reference", "not_requested"})
+
+
+def view_name(view: str, cache: str) -> str:
+    """A view in words: ``device time, cold L2``; a CPU's caches are not emptied, so host time warm is just warm."""
+    return f"{VIEW_NAMES.get(view, view)}, {'warm' if view.startswith('host') and cache == 'warm' else f'{cache} L2'}"
+
+
+def verdicts(report: Report) -> list[Verdict]:
+    """The verdict on the run, what failed first."""
+    blocks, faults = report.blocks, report.faults
+    wrong = blocks.precision.passed is False
+    found = [
+        *_faults(faults),
+        _precision(blocks.precision, faults),
+        _integrity(blocks.integrity),
+        _timing(blocks.timing, faults, wrong=wrong),
+        _bound(blocks.bottleneck),
+        _floor(blocks.sol),
+    ]
+    return [one for one in found if one is not None]
+
+
+def _faults(faults: Sequence[Fault]) -> list[Verdict]:
+    """What failed, what to do, the end of the log; of what failed alike in an earlier stage, only that it did."""
+    made: list[Verdict] = []
+    told: set[tuple[str | None, str, str]] = set()
+    for fault in faults:
+        whose = f"{fault.stage}, {SIDE_NAMES[fault.side]}" if fault.side else fault.stage
+        what = (fault.side, fault.code, fault.detail)
+        if fault.code == "not_attempted":
+            made.append(Verdict(label="SKIPPED", text=f"{fault.stage}: {fault.message}", tone="doubt"))
+        elif what in told:
+            made.append(Verdict(label="FAILED", text=f"{whose}: the same again ({fault.code})", tone="bad"))
+        else:
+            log = tuple(line.rstrip() for line in fault.detail.splitlines() if line.strip())[-_MOST_DETAIL_LINES:]
+            more = (fault.hint,) if fault.hint else ()
+            text = f"{whose}: {fault.message} ({fault.code})"
+            made.append(Verdict(label="FAILED", text=text, tone="bad", more=more, log=log))
+        told.add(what)
+    return made
+
+
+def _reason_text(reason: Reason | None) -> str:
+    return f"{reason.message} ({reason.code})" if reason else "no reason was given"
+
+
+def _reason(reason: Reason | None, faults: Sequence[Fault]) -> tuple[str, ...]:
+    """The reason, unless a fault has just said the same."""
+    told = reason is None or any(fault.code == reason.code and fault.message in reason.message for fault in faults)
+    if told or reason is None:
+        return ()
+    return (f"{_reason_text(reason)}{f'. {reason.hint}' if reason.hint else ''}",)
+
+
+def _is_imported(block: Block) -> bool:
+    return block.reason is not None and block.reason.code == IMPORTED.code
+
+
+def _precision(block: PrecisionBlock, faults: Sequence[Fault]) -> Verdict | None:
+    if _is_imported(block):
+        return None
+    if block.trials is None:
+        label = "UNKNOWN" if block.status == "failed" else "UNTESTED"
+        return Verdict(label=label, text=_reason_text(block.reason), tone="doubt")
+    label, tone = _precision_label(block)
+    more: tuple[str, ...] = ()
+    if block.kernel_error_vs_fp64 is not None and block.ref_error_vs_fp64 is not None:
+        kernel, ref = quantities.error(block.kernel_error_vs_fp64), quantities.error(block.ref_error_vs_fp64)
+        more = (f"error against fp64: kernel {kernel}, reference {ref}",)
+    more += _reason(block.reason, faults)
+    more += _mismatches(block) if block.passed is False else ()
+    return Verdict(label=label, text=_precision_numbers(block), tone=tone, more=more)
+
+
+def _precision_label(block: PrecisionBlock) -> tuple[str, Tone]:
+    if block.passed is None:
+        return "UNKNOWN", "doubt"
+    if not block.passed:
+        return "WRONG", "bad"
+    return ("RIGHT", "good") if block.status == "ok" else ("RIGHT?", "doubt")
+
+
+def _precision_numbers(block: PrecisionBlock) -> str:
+    parts = [f"{block.trials_passed} of {block.trials_requested} trials agree"]
+    if block.mismatched_elements:
+        of = f" of {block.elements:,}" if block.elements else ""
+        parts.append(f"{block.mismatched_elements:,}{of} elements out of tolerance")
+    if block.max_abs_error is None:
+        parts.append(f"max abs error: {absent(block, 'max_abs_error')}")
+    else:
+        tolerance = ""
+        if block.atol is not None and block.rtol is not None:
+            tolerance = f" (atol {quantities.error(block.atol)}, rtol {quantities.error(block.rtol)})"
+        parts.append(f"max abs error {quantities.error(block.max_abs_error)}{tolerance}")
+    if block.deterministic is False:
+        parts.append("results differ from call to call")
+    return "; ".join(parts)
+
+
+def _mismatches(block: PrecisionBlock) -> tuple[str, ...]:
+    told = [f"{one.where}: {one.message} ({one.code})" for one in block.mismatches[:_MOST_MISMATCHES]]
+    if len(block.mismatches) > _MOST_MISMATCHES:
+        told.append(f"and {len(block.mismatches) - _MOST_MISMATCHES} more in the report")
+    if block.worst_index is not None and block.mismatched_elements != 0:
+        where = f"{block.worst_output or 'out'}[{', '.join(map(str, block.worst_index))}]"
+        kernel, ref = (
+            "not finite" if one is None else quantities.value(one)
+            for one in (block.worst_kernel_value, block.worst_ref_value)
+        )
+        seed = f" (trial seed {block.worst_seed})"
+        told.append(f"largest error over its tolerance: {where} is {kernel}, reference {ref}{seed}")
+    return tuple(told)
+
+
+def _integrity(block: IntegrityBlock) -> Verdict | None:
+    """Only where a check failed: that the others passed is in the report."""
+    if block.passed is not False:
+        return None
+    failed = [one for one in block.checks or () if one.passed is False and one.severity == "fail"]
+    more = tuple(f"{one.name}: {one.detail}" for one in failed)
+    text = "the kernel did not do the work it was timed for, or not where it was looked for"
+    return Verdict(label="SUSPECT", text=text, tone="bad", more=more)
+
+
+def _timing(block: TimingBlock, faults: Sequence[Fault], *, wrong: bool) -> Verdict | None:
+    if _is_imported(block):
+        return None
+    if block.kernel_us is None or block.headline_view is None or block.headline_cache is None:
+        return Verdict(label="UNTIMED", text=_reason_text(block.reason), tone="doubt")
+    where = view_name(block.headline_view, block.headline_cache)
+    kernel = quantities.duration(block.kernel_us)
+    doubt = "" if block.status == "ok" else "?"
+    more = (f"measured by {block.method}", *_reason(block.reason, faults))
+    if block.speedup is None or block.ref_us is None:
+        text = f"kernel {kernel} ({where}); no speedup: {absent(block, 'speedup')}"
+        return Verdict(label=f"TIME{doubt}", text=text, tone="plain", more=more)
+    text = f"{quantities.factor(block.speedup, 4)}{_interval(block)} by {where}{', of a wrong result' if wrong else ''}"
+    tone: Tone = "doubt" if doubt or wrong or block.speedup < 1 else "good"
+    times = f"kernel {kernel}, reference {quantities.duration(block.ref_us)}"
+    return Verdict(label=f"SPEEDUP{doubt}", text=text, tone=tone, more=(times, *more))
+
+
+def _interval(block: TimingBlock) -> str:
+    if block.speedup_ci95 is None:
+        return f" (no interval: {absent(block, 'speedup_ci95')})"
+    low, high = block.speedup_ci95
+    slower = ", slower than the reference" if block.speedup is not None and block.speedup < 1 else ""
+    return f"{slower} (95 %: {quantities.factor(low, 4)} to {quantities.factor(high, 4)})"
+
+
+def _bound(block: BottleneckBlock) -> Verdict | None:
+    """What holds the kernel back, and why."""
+    if block.family is None:
+        return None
+    label = block.family if block.limiter is None else f"{block.family}: {block.limiter.replace('_', ' ')}"
+    whose = "" if block.kernel is None else f" ({block.kernel})"
+    if block.kernel is not None and block.time_share_pct is not None and block.time_share_pct < 100:
+        whose = f" ({block.kernel}; {quantities.share(block.time_share_pct)} of the kernels' time)"
+    near = f", near {block.near_border}" if block.near_border else ""
+    doubted = block.family == "unknown" or block.status == "suspect"
+    return Verdict(
+        label="BOUND?" if doubted else "BOUND",
+        text=f"{label}{near}{whose}",
+        tone="doubt" if doubted else "plain",
+        more=tuple(evidence(one) for one in (block.evidence or ())[:_MOST_EVIDENCE]),
+    )
+
+
+def evidence(one: Evidence) -> str:
+    """``sm__inst_issued: 81.67 % of its peak (border 80)``."""
+    name, of_peak = (one.metric.split(".")[0], " of its peak") if one.metric.endswith(_OF_PEAK) else (one.metric, "")
+    border = "" if one.threshold is None else f" (border {quantities.significant(one.threshold, 3)})"
+    value = "not measured" if one.value is None else f"{quantities.significant(one.value, 4)} {one.unit}"
+    return f"{name}: {value}{of_peak}{border}"
+
+
+def _floor(block: SolBlock) -> Verdict | None:
+    """How far it is to the least time that the task could take."""
+    if block.floor_us is None or block.task_score is None:
+        why = absent(block, "floor_us" if block.floor_us is None else "task_score")
+        silent = why in _NOT_ASKED or block.status in ("skipped", "failed")
+        return None if silent else Verdict(label="FLOOR", text=f"not known ({why})", tone="doubt")
+    kind = _FLOOR_KINDS.get(block.floor_kind or "", "")
+    room = "" if not block.headroom or block.headroom < 1 else f"; at most {quantities.factor(block.headroom)} to gain"
+    least = f"; the floor is {quantities.duration(block.floor_us)}{kind}"
+    reached = f"{quantities.share(block.task_score * 100)} of the best possible speed"
+    return Verdict(label="FLOOR", text=f"{reached}{least}{room}", tone="plain")
