@@ -33,6 +33,8 @@ class Format(Record, frozen=True, kw_only=True):
 FORMATS: Final[dict[str, Format]] = {
     "json": Format(module="kprof.renderers.json", suffixes=(".json",)),
     "text": Format(module="kprof.renderers.text", suffixes=(".txt",), styled=True),
+    "markdown": Format(module="kprof.renderers.markdown", suffixes=(".md", ".markdown")),
+    "csv": Format(module="kprof.renderers.csv", suffixes=(".csv",)),
 }
 """Every format, by the name that ``--format`` takes."""
 

@@ -32,6 +32,8 @@ class Table(Record, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     words: tuple[int, ...] = (0,)
     """Columns of words, set to the left; numbers stand to the right."""
+    names: tuple[int, ...] = ()
+    """Columns of names that come from outside, for formats that set those as code."""
     spare: tuple[int, ...] = ()
     """Columns that a narrow page leaves out."""
 

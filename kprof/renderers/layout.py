@@ -39,7 +39,7 @@ class Style(Record, frozen=True, kw_only=True):
 
     def clean(self, text: str) -> str:
         """One line without control characters (user code may print escapes), in ASCII where that was asked for."""
-        return self.verbatim(" ".join(text.split()))
+        return " ".join(self.verbatim(text).split())
 
     def verbatim(self, text: str) -> str:
         """`clean`, with the spaces kept: a compiler's caret stands under what it means."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import captures
@@ -16,22 +14,12 @@ from kprof.renderers.layout import Style
 from kprof.renderers.text import render
 from kprof.report import build_report
 
-sys.path.insert(0, str(Path(__file__).parent))
-import goldens
-
 every_run = pytest.mark.parametrize("name", captures.ALL)
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def shown(capture: Any, **how: Any) -> str:
     return render(build_report(capture), **how)
-
-
-@pytest.mark.parametrize("name", goldens.NAMES)
-def test_golden(name: str) -> None:
-    assert goldens.made(name) == goldens.golden(name).read_text(encoding="utf-8"), (
-        "the summary changed; if that was meant: python tests/renderers/goldens.py"
-    )
 
 
 @every_run

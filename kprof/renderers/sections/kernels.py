@@ -19,16 +19,21 @@ _SEEN: Final = ("kernel", "of", "runs", "total", "grid", "block")
 _OF: Final = 1
 
 
-def kernels_section(report: Report) -> Section | None:
-    """One row a launch that has counters, those with most time first; where none has, one row a kernel."""
+def kernels_section(report: Report, most: int | None = None) -> Section | None:
+    """One row a launch where one has counters, those with most time first; where none has, one row a kernel.
+
+    Args:
+        report: whose launches.
+        most: rows; None: as many as a screen takes.
+    """
     counted = [one for one in report.kernels if one.bottleneck is not None]
     if not counted:
-        return _seen(report.blocks.launches)
+        return _seen(report.blocks.launches, most or _MOST)
     imported = all(one.side is None for one in counted)
     if imported and len(counted) < 2:
         return None
     longest = sorted(report.kernels, key=lambda one: -(one.duration_us or 0.0))
-    most = _MOST_IMPORTED if imported else _MOST
+    most = most or (_MOST_IMPORTED if imported else _MOST)
     table = kernel_table(longest[:most], sides=not imported)
     without = "" if len(counted) == len(longest) else f" of {len(longest)}"
     left = len(longest) - most
@@ -44,6 +49,7 @@ def kernel_table(kernels: Sequence[KernelLaunch], *, sides: bool) -> Table:
         headers=tuple(_COUNTED[index] for index in kept),
         rows=tuple(tuple(row[index] for index in kept) for row in rows),
         words=(0, _OF, len(kept) - 3) if sides else (0, len(kept) - 3),
+        names=(0,),
         spare=(len(kept) - 2, len(kept) - 1),
     )
 
@@ -73,7 +79,7 @@ def _row(one: KernelLaunch) -> tuple[str, ...]:
     )
 
 
-def _seen(block: LaunchesBlock) -> Section | None:
+def _seen(block: LaunchesBlock, most: int) -> Section | None:
     if not block.table or block.status in ("skipped", "unavailable", "failed"):
         return None
     rows = tuple(
@@ -85,9 +91,9 @@ def _seen(block: LaunchesBlock) -> Section | None:
             absent(block, f"table[{index}].grid") if row.grid is None else quantities.extent(row.grid),
             absent(block, f"table[{index}].block") if row.block is None else quantities.extent(row.block),
         )
-        for index, row in enumerate(block.table[:_MOST])
+        for index, row in enumerate(block.table[:most])
     )
-    left = len(block.table) - _MOST
+    left = len(block.table) - most
     notes = (f"and {left} more in the report",) if left > 0 else ()
     title = f"kernels of one call: {plural(len(block.table), 'name')}"
-    return Section(title=title, tables=(Table(headers=_SEEN, rows=rows, words=(0, _OF)),), notes=notes)
+    return Section(title=title, tables=(Table(headers=_SEEN, rows=rows, words=(0, _OF), names=(0,)),), notes=notes)

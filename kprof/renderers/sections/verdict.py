@@ -1,4 +1,4 @@
-"""The first lines of a summary: what failed, is it right, how fast is it, what holds it back, how near the best is it."""
+"""The first lines of a summary: what failed, is it right, how fast is it, what holds it back, how near is the floor."""
 
 from __future__ import annotations
 

@@ -1,0 +1,100 @@
+"""The summary as Markdown for a comment on a pull request: the verdict as a table, the rest folded away below it.
+
+A comment holds some 65,000 characters; a report may have any number of launches. What does not fit is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kprof.renderers.content import Section, Verdict, plural
+from kprof.renderers.markup import fenced, folded, inline, table_head, table_row
+from kprof.renderers.sections.kernels import kernels_section
+from kprof.renderers.sections.summary import circumstances, sections, title
+from kprof.renderers.sections.verdict import verdicts
+from kprof.report import Report
+
+MOST_BYTES: Final = 64_000
+"""Of UTF-8, which is never less than the characters that a forge counts."""
+_OF_A_SECTION: Final = 4_000
+_OF_THE_VERDICT: Final = 15_000
+_MOST_LOGS: Final = 3
+_FRAME: Final = 400
+"""Room for the title and the frame of a section, and for saying what was left out."""
+
+
+def render(report: Report) -> str:
+    """The summary as Markdown, one trailing newline, under `MOST_BYTES`."""
+    shown = verdicts(report)
+    head = [f"### {inline(title(report))}", "<br>".join(inline(line) for line in circumstances(report))]
+    head += [verdict_table(shown), *_logs(shown)]
+    all_kernels = kernels_section(report, most=len(report.kernels))
+    others = sections(report)
+    bodies = {id(one): section(one, _OF_A_SECTION) for one in others}
+    parts = [*head, *bodies.values()]
+    if all_kernels is not None:
+        few = next(one for one in others if one.title == all_kernels.title)
+        room = MOST_BYTES - sum(_size(part) for part in parts) + _size(bodies[id(few)])
+        bodies[id(few)] = section(all_kernels, room)
+    return "\n\n".join((*head, *bodies.values())) + "\n"
+
+
+def verdict_table(shown: Iterable[Verdict]) -> str:
+    """One row a verdict."""
+    lines = (f"| **{inline(one.label)}** | {'<br>'.join(map(inline, (one.text, *one.more)))} |" for one in shown)
+    rows, over = _fitting(lines, _OF_THE_VERDICT)
+    more = [f"| | and {over:,} more in the report |"] if over else []
+    return "\n".join(("| verdict | |", "| --- | --- |", *rows, *more))
+
+
+def _logs(shown: Iterable[Verdict]) -> list[str]:
+    """The output of what failed first."""
+    logged = [one for one in shown if one.log][:_MOST_LOGS]
+    return [folded(f"output: {one.text}", fenced(one.log)) for one in logged]
+
+
+def section(one: Section, most_bytes: int) -> str:
+    """A section folded under its title, in at most so many bytes: rows and notes that do not fit are counted."""
+    left = most_bytes - _FRAME
+    parts: list[str] = []
+    if one.facts:
+        parts.append(_facts(one.facts, left))
+        left -= _size(parts[-1])
+    for table in one.tables:
+        head = table_head(table)
+        rows, over = _fitting((table_row(table, row) for row in table.rows), left - sum(map(_size, head)))
+        parts.append("\n".join((*head, *rows)))
+        left -= _size(parts[-1])
+        if over:
+            parts.append(f"{plural(over, 'more row')} in the report.")
+    notes, over = _fitting((f"- {inline(note)}" for note in one.notes), left)
+    if over:
+        notes.append(f"- and {over:,} more in the report")
+    if notes:
+        parts.append("\n".join(notes))
+    return folded(one.title, "\n\n".join(parts))
+
+
+def _facts(facts: Sequence[tuple[str, str]], room: int) -> str:
+    rows, over = _fitting((f"| {inline(label)} | {inline(text)} |" for label, text in facts), room)
+    more = [f"| | and {over:,} more in the report |"] if over else []
+    return "\n".join(("| | |", "| --- | --- |", *rows, *more))
+
+
+def _fitting(lines: Iterable[str], room: int) -> tuple[list[str], int]:
+    """The first lines that fit together, and how many do not."""
+    kept: list[str] = []
+    over = 0
+    for line in lines:
+        room -= _size(line)
+        if over or room < 0:
+            over += 1
+        else:
+            kept.append(line)
+    return kept, over
+
+
+def _size(text: str) -> int:
+    """Bytes, and those of the lines between."""
+    return len(text.encode()) + 2
