@@ -5,9 +5,8 @@ Text, Markdown and the page of a comparison are made from the same records; each
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
-from kprof.blocks.base import Block
 from kprof.evidence import Record
 
 Tone = Literal["good", "bad", "doubt", "plain"]
@@ -50,7 +49,14 @@ class Section(Record, frozen=True, kw_only=True):
     """What each note begins with on a terminal."""
 
 
-def absent(block: Block, path: str) -> str:
+class Explained(Protocol):
+    """A record that gives the reason for each of its nulls, as blocks do."""
+
+    @property
+    def reasons(self) -> dict[str, str]: ...
+
+
+def absent(block: Explained, path: str) -> str:
     """The code for a null of a block."""
     return block.reasons.get(path, "null")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Literal
 
 from tabulate import MIN_PADDING, tabulate
@@ -89,13 +89,13 @@ class Style(Record, frozen=True, kw_only=True):
         for label, text in section.facts:
             lines += self.wrapped(text, indent=" " * margin, first=label.ljust(margin))
         for index, table in enumerate(section.tables):
-            lines += ([""] if index else []) + self.table(table)
+            lines += ([""] if index else []) + self.fitted(table)
         for note in section.notes:
             lines += self.wrapped(note, indent="  ", first=section.mark)
         return lines
 
-    def table(self, table: Table) -> list[str]:
-        """A table no line of which is wider than the page: spare columns go first, then the middle of names."""
+    def fitted(self, table: Table) -> list[str]:
+        """A table that fits the page: spare columns go first, then the middle of names."""
         kept = [index for index in range(len(table.headers)) if index not in table.spare]
         everything = list(range(len(table.headers)))
         cells = [[self.clean(cell) for cell in row] for row in (table.headers, *table.rows)]
@@ -103,11 +103,13 @@ class Style(Record, frozen=True, kw_only=True):
         others = sum(_widest(cells, index) + _GAP for index in columns[1:])
         for row in cells:
             row[0] = self.shorten(row[0], max(self.width - others, _LEAST_NAME))
-        return self._laid_out([[row[index] for index in columns] for row in cells], columns, table.words)
+        headers, *rows = ([row[index] for index in columns] for row in cells)
+        return self.table(headers, rows, [place for place, index in enumerate(columns) if index in table.words])
 
-    def _laid_out(self, cells: list[list[str]], columns: Sequence[int], words: Collection[int]) -> list[str]:
-        align = ["left" if index in words else "right" for index in columns]
-        made = tabulate(cells[1:], cells[0], tablefmt="plain", colalign=align, disable_numparse=True)
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)) -> list[str]:
+        """A table, the columns ``words`` to the left and numbers to the right, no line wider than the page."""
+        align = ["left" if index in words else "right" for index in range(len(headers))]
+        made = tabulate(list(rows), headers, tablefmt="plain", colalign=align, disable_numparse=True)
         return [self.shorten(line.rstrip(), self.width) for line in made.splitlines()]
 
 
