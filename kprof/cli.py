@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "analyze": ("kprof.commands.analyze", "Measure a kernel against its reference."),
     "cache": ("kprof.commands.cache", "Show or clear the cache of compiled extensions."),
     "check": ("kprof.commands.check", "Hold a report against thresholds and a baseline."),
+    "compare": ("kprof.commands.compare", "Say what changed from report A to report B, and why."),
     "doctor": ("kprof.commands.doctor", "Say what works here and how to mend the rest."),
     "import": (
         "kprof.commands.import_",

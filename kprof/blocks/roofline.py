@@ -198,6 +198,9 @@ def _memory(seen: _Seen) -> dict[str, Any]:
     quantities = seen.quantities
     moved = rate(quantities.dram_bytes, quantities)
     return {
+        "profiled_us": _scaled(quantities.duration_ns, 1e3),
+        "dram_bytes": quantities.dram_bytes,
+        "l2_bytes": quantities.l2_bytes,
         "dram_bandwidth_gbs": _scaled(moved, 1e9),
         "dram_read_gbs": _scaled(rate(quantities.dram_read_bytes, quantities), 1e9),
         "dram_write_gbs": _scaled(rate(quantities.dram_write_bytes, quantities), 1e9),

@@ -77,7 +77,9 @@ class _Why:
             return self._no_flop() or self._no_bytes(_INTENSITIES[name])
         if name == "dram_util_pct":
             return self._missing("dram_bytes", "duration_ns") or self._no_roof()
-        return self._missing("dram_busy_pct") if name == "dram_busy_pct" else ""
+        if name == "profiled_us":
+            return self._no_time()
+        return self._missing(name) if name in ("dram_bytes", "l2_bytes", "dram_busy_pct") else ""
 
     def _rate(self, name: str) -> str:
         kind = name.partition("_")[0]

@@ -38,6 +38,12 @@ class Point(Record, frozen=True, kw_only=True):
 class RooflineBlock(Block, frozen=True, kw_only=True):
     """Rates reached, the roofs above them, and how near they are. Peaks are dense, of this very board."""
 
+    profiled_us: Annotated[
+        float | None,
+        metric("us", "Time under ncu that the rates here are over, not the headline's", better="lower", source=NCU),
+    ] = None
+    dram_bytes: Annotated[float | None, metric("bytes", "DRAM bytes moved", better="lower", source=NCU)] = None
+    l2_bytes: Annotated[float | None, metric("bytes", "L2 bytes moved", better="lower", source=NCU)] = None
     dram_bandwidth_gbs: Annotated[float | None, metric("GB/s", "DRAM bytes over time", better="higher", source=NCU)] = (
         None
     )

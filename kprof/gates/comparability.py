@@ -13,6 +13,9 @@ _CLOCK_POLICIES: Final = ("applications_clocks_setting", "sync_boost", "display_
 _NO_COUNTERS: Final = frozenset({"task_score", "floor_us", "floor_bytes", "floor_flop", "floor_kind", "headroom"})
 """Fields of the block ``sol`` that need no counters."""
 
+UNKNOWN: Final = "not known"
+"""What a difference says of a null."""
+
 
 class Difference(Record, frozen=True, kw_only=True):
     """Something that report and baseline do not share."""
@@ -62,7 +65,7 @@ def _differences(names: tuple[str, ...], one: dict[str, Any], other: dict[str, A
 
 
 def _shown(value: Any) -> str:
-    text = "not known" if value is None else str(value) if value or value == 0 else "none"
+    text = UNKNOWN if value is None else str(value) if value or value == 0 else "none"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

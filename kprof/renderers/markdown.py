@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kprof.renderers.content import Section, Verdict, plural
-from kprof.renderers.markup import fenced, folded, inline, table_head, table_row
+from kprof.renderers.markup import fenced, folded, inline, item, table_head, table_row
 from kprof.renderers.sections.kernels import kernels_section
 from kprof.renderers.sections.summary import circumstances, sections, title
 from kprof.renderers.sections.verdict import verdicts
@@ -68,7 +68,7 @@ def section(one: Section, most_bytes: int) -> str:
         left -= _size(parts[-1])
         if over:
             parts.append(f"{plural(over, 'more row')} in the report.")
-    notes, over = _fitting((f"- {inline(note)}" for note in one.notes), left)
+    notes, over = _fitting((item(note) for note in one.notes), left)
     if over:
         notes.append(f"- and {over:,} more in the report")
     if notes:

@@ -18,7 +18,7 @@ _PLAIN: Final = Style()
 _MEANS_SOMETHING: Final = re.compile(r"[\\`*{}\[\]<>&|~$#@!]+|(?<![0-9A-Za-z_])_+|_+(?![0-9A-Za-z_])")
 _STARTS_A_BLOCK: Final = re.compile(r"^([-+=]|\d{1,9}[.)](?=\s|$))")
 _LINKED: Final = re.compile(
-    r"[@#!$~&%]\w|://|www\.|\bgh-\d|mailto:|xmpp:|:[a-z0-9_+-]+:|^\W*(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\W*$",
+    r"[@#!$~&%]\w|://|www\.|\bgh-\d|mailto:|xmpp:|:[a-z_+-][a-z0-9_+-]*:|^\W*(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\W*$",
     re.IGNORECASE,
 )
 _BACKTICKS: Final = re.compile(r"`+")
@@ -28,10 +28,16 @@ LONGEST_TEXT: Final = 400
 
 
 def inline(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A sentence, on one line."""
+    """A sentence within a line."""
     cleaned = _PLAIN.shorten(_PLAIN.clean(text), longest)
     words = (f"<code>{_inert(word)}</code>" if _LINKED.search(word) else _inert(word) for word in cleaned.split(" "))
-    return _STARTS_A_BLOCK.sub(lambda found: f"{found.group()[:-1]}&#{ord(found.group()[-1])};", " ".join(words))
+    return " ".join(words)
+
+
+def item(text: str) -> str:
+    """A sentence as one item of a list, whatever it begins with."""
+    begun = _STARTS_A_BLOCK.sub(lambda found: f"{found.group()[:-1]}&#{ord(found.group()[-1])};", inline(text))
+    return f"- {begun}"
 
 
 def code(text: str, longest: int = LONGEST_NAME) -> str:

@@ -6,11 +6,12 @@ Numbers keep three or four significant digits whatever their size, so that nothi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 _TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
 _SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_FLOPS: Final = ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"))
 _BYTES_PER_MB: Final = 1e6
 _LEAST_PERCENT: Final = 0.01
 
@@ -79,6 +80,25 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def flop(number: float) -> str:
+    """A count of FLOP: ``2.449 GFLOP``."""
+    return f"{number:.0f} FLOP" if abs(number) < 999.5 else _scaled(number, _FLOPS, 4)
+
+
+def megahertz(clock: float) -> str:
+    """A clock given in MHz, whole."""
+    return f"{clock:.0f} MHz"
+
+
+def in_unit(number: float | str | bool, unit: str) -> str:
+    """A value of any field, by the unit that the registry gives it."""
+    if isinstance(number, bool):
+        return "yes" if number else "no"
+    if isinstance(number, str):
+        return number.replace("_", " ")
+    return _OF_UNIT[unit](number) if unit in _OF_UNIT else significant(number, 3)
+
+
 def seconds(time: float) -> str:
     """A time given in seconds."""
     return duration(time * 1e6)
@@ -105,3 +125,20 @@ def extent(xyz: Sequence[int]) -> str:
 def shape(dimensions: Sequence[int]) -> str:
     """The shape of a tensor: ``(4, 10, 32)``."""
     return "(" + ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "") + ")"
+
+
+_OF_UNIT: Final[dict[str, Callable[[float], str]]] = {
+    "us": duration,
+    "s": seconds,
+    "bytes": size,
+    "MB": size_from_mb,
+    "%": share,
+    "GB/s": bandwidth,
+    "TFLOP/s": rate,
+    "FLOP": flop,
+    "MHz": megahertz,
+    "count": count,
+    "index": count,
+    "output": error,
+}
+"""Units whose numbers have a way of their own to be written."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kprof.renderers.markdown import MOST_BYTES, render
-from kprof.renderers.markup import code, fenced, inline
+from kprof.renderers.markup import code, fenced, inline, item
 from kprof.report import Report
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -103,7 +103,7 @@ words = st.text(
 @given(words)
 def test_any_text_reads_as_it_was(text: str) -> None:
     cleaned = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    made = page(f"| a | b |\n| --- | --- |\n| {inline(text)} | {code(text)} |\n\n- {inline(text)}\n")
+    made = page(f"| a | b |\n| --- | --- |\n| {inline(text)} | {code(text)} |\n\n{item(text)}\n")
     assert made.cells == [2, 2]
     assert made.tags.count("li") == 1
     read = " ".join("".join(made.text).split())

@@ -32,7 +32,7 @@ def counters_section(report: Report) -> Section | None:
         ("occupancy", _occupancy(blocks.occupancy)),
         ("caches", _caches(blocks.caches)),
         ("warps wait", _stalls(blocks.stalls)),
-        ("SM clock", _fact(blocks.roofline, "sm_clock_mhz", _mhz)),
+        ("SM clock", _fact(blocks.roofline, "sm_clock_mhz", quantities.megahertz)),
     )
     facts = tuple((label, text) for label, parts in subjects if (text := "; ".join(filter(None, parts))))
     if not facts:
@@ -136,7 +136,3 @@ def _ratio(ratio: float) -> str:
 
 def _three(ratio: float) -> str:
     return quantities.significant(ratio, 3)
-
-
-def _mhz(clock: float) -> str:
-    return f"{clock:.0f} MHz"

@@ -1,0 +1,88 @@
+"""Is ``b`` faster than ``a``, where that can be said at all?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kprof.comparison.records import Difference, MetricChange, Verdict, VerdictCode
+from kprof.gates.change import CONFIDENCE
+from kprof.gates.noise import noise_of
+from kprof.gates.paths import parse_path, part
+from kprof.gates.plausible import leaps, past_the_floor, wrong_result
+
+_TIME: Final = parse_path("timing.kernel_us")
+
+
+def verdict(
+    a: dict[str, Any],
+    b: dict[str, Any],
+    time: MetricChange | None,
+    differences: Sequence[Difference],
+    *,
+    forced: bool,
+) -> Verdict:
+    """The verdict on two reports as plain values.
+
+    Args:
+        a: the first.
+        b: the one that is judged.
+        time: how ``timing.kernel_us`` changed; None: neither report has one.
+        differences: what is not alike beside the kernels.
+        forced: judge although they bar it.
+    """
+    barred = [one.name for one in differences if one.bars_verdict]
+    if barred and not forced:
+        return _without("not_comparable", f"not said: {', '.join(barred)} differ (--force says it all the same)")
+    wrong = [(which, told) for which, one in (("a", a), ("b", b)) if (told := wrong_result(one)) is not None]
+    if wrong:
+        return _without("wrong_result", "; ".join(f"of {which}, {told}" for which, told in wrong))
+    if time is None or time.change_pct is None:
+        return _without("no_time", _why_no_time(time))
+    return _timed(a, b, time, barred)
+
+
+def _without(code: VerdictCode, text: str) -> Verdict:
+    return Verdict(code=code, text=text, speedup=None, speedup_interval=None, confidence=None, doubts=())
+
+
+def _why_no_time(time: MetricChange | None) -> str:
+    if time is None:
+        return "neither report has a time of the kernel; kernels and counters are compared below"
+    codes = [f"{which} ({code})" for which, code in (("a", time.reason_a), ("b", time.reason_b)) if code]
+    return f"no time of the kernel in {' and '.join(codes) or 'one of them'}"
+
+
+def _timed(a: dict[str, Any], b: dict[str, Any], time: MetricChange, barred: Sequence[str]) -> Verdict:
+    assert time.change_pct is not None
+    speedup = 100.0 / (100.0 + time.change_pct)
+    ends = time.interval_pct
+    interval = (100.0 / (100.0 + ends[1]), 100.0 / (100.0 + ends[0])) if ends is not None else None
+    doubts = [f"forced: {', '.join(barred)} differ, which may be all that is seen here"] if barred else []
+    doubts += [warning.message for warning in noise_of(_TIME, b, a).warnings]
+    for which, one in (("a", a), ("b", b)):
+        reason = part(one, "blocks", "timing", "reason")
+        if part(one, "blocks", "timing", "status") == "suspect":
+            doubts.append(f"the time of {which} is not to be trusted: {part(reason, 'message')}")
+    past = past_the_floor(_TIME, b)
+    if past is not None:
+        code: VerdictCode = "implausible"
+        doubts.append(past)
+    else:
+        code = {"better": "faster", "worse": "slower"}.get(time.outcome, "within_noise")  # type: ignore[assignment]
+    if leaps(_TIME, speedup):
+        doubts.append(f"{speedup:.3g}x in one step: check that b does all of the work")
+    text = {
+        "faster": "b is faster than a",
+        "slower": "b is slower than a",
+        "within_noise": "the difference is within the noise",
+        "implausible": "b is faster than its task allows",
+    }[code]
+    return Verdict(
+        code=code,
+        text=text,
+        speedup=speedup,
+        speedup_interval=interval,
+        confidence=CONFIDENCE if interval is not None else None,
+        doubts=tuple(doubts),
+    )
