@@ -18,6 +18,7 @@ from kprof.gates.words import shown
 _MOVED: Final = frozenset({"better", "worse", "changed"})
 _TIME, _BYTES, _RATE = "roofline.profiled_us", "roofline.dram_bytes", "roofline.dram_bandwidth_gbs"
 _ISSUE, _CLOCK = "sol.issue_util_pct", "roofline.sm_clock_mhz"
+_REF: Final = "timing.ref_us"
 _GAP: Final = "waterfall.gap_us"
 _FAMILY, _LIMITER = "bottleneck.family", "bottleneck.limiter"
 _INSTRUCTIONS_PCT: Final = 2 * RATES_PCT
@@ -39,7 +40,6 @@ _PLAIN: Final[tuple[tuple[str, str], ...]] = (
     ("local_memory", "caches.local_bytes"),
     ("bank_conflicts", "caches.bank_conflicts"),
     ("clock", "timing.sm_clock_mhz"),
-    ("reference", "timing.ref_us"),
 )
 """Facts that need no more than their two values."""
 
@@ -48,7 +48,7 @@ def explanations(changes: Sequence[MetricChange], a: dict[str, Any], b: dict[str
     """What explains the time, from the metrics of two reports and the reports as plain values."""
     facts = _Facts({one.path: one for one in changes})
     found = [*facts.bound(), *facts.traffic(), *facts.instructions(), *facts.tensor(), *facts.host()]
-    found += [*facts.plain(), *facts.stalls()]
+    found += [*facts.plain(), *facts.stalls(), *facts.reference()]
     missing = _no_counters(a, b)
     if missing is not None:
         return (*found, missing)
@@ -153,6 +153,12 @@ class _Facts:
         family = self._changes.get(_FAMILY)
         if family is not None and "launch" in (family.a, family.b) and self._moved(_GAP):
             yield self._sentence("host_gap", _GAP)
+
+    def reference(self) -> Iterator[Explanation]:
+        """The reference is the same file: when its time moves, the speedup over it moves for that too."""
+        if self._moved(_REF):
+            text = f"the reference's own time {self._share(_REF)}: the speedup over it changed for that too"
+            yield Explanation(code="reference", text=text, paths=(_REF,))
 
     def plain(self) -> Iterator[Explanation]:
         for code, path in _PLAIN:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kprof.comparison.records import Difference
-from kprof.gates.comparability import UNKNOWN, other_conditions, other_task
+from kprof.gates.comparability import IDENTITY, UNKNOWN, other_conditions, other_task
 from kprof.gates.comparability import Difference as Unlike
 from kprof.gates.noise import other_boards
 from kprof.gates.paths import parse_path, part
 from kprof.gates.regressions import CLOCKS_DIFFER
 
-_SAID_ALONE: Final = frozenset({"driver", "cuda", "torch", "triton", "ncu", "entry"})
-"""Differences that are said and leave the verdict: what a user changes on purpose, or cannot help."""
+_BAR: Final = frozenset(
+    {"ref_sha256", "overrides", "seed", "ref_mode", "shapes", "dtypes", "board", "compute_capability", "sm_count",
+     "memory_bytes", "clock_policy", "cpu_threads", "headline_view", "headline_cache", "sm_clock"}
+)  # fmt: skip
+"""Another task, another board, another clock, another view of time. What else differs is said, and is often on purpose:
+versions of software, the options of ncu, the name of the class."""
+_MUST_BE_KNOWN: Final = frozenset({*IDENTITY, "board"})
+"""Not known on one side is not known to be the same; of other things it is no difference."""
+_SHA_SHOWN: Final = 12
 _TIME: Final = parse_path("timing.kernel_us")
 _COUNTER: Final = parse_path("roofline.dram_bandwidth_gbs")
 
@@ -20,19 +27,25 @@ _COUNTER: Final = parse_path("roofline.dram_bandwidth_gbs")
 def differences(a: dict[str, Any], b: dict[str, Any]) -> tuple[Difference, ...]:
     """What stands first in a comparison, what bars a verdict before the rest. Reports as plain values."""
     found = [*other_task(b, a), *other_conditions(_TIME, b, a), *other_conditions(_COUNTER, b, a)]
-    told = [_difference(one) for one in dict.fromkeys(found) if not _of_one_alone(one)]
+    told = [_difference(one) for one in dict.fromkeys(found) if _is_difference(one)]
     told += [*_clocks(a, b), *_boards(a, b)]
     return tuple(sorted(told, key=lambda one: not one.bars_verdict))
 
 
+def _is_difference(one: Unlike) -> bool:
+    return one.name in _MUST_BE_KNOWN or UNKNOWN not in (one.report, one.baseline)
+
+
 def _difference(one: Unlike) -> Difference:
     # `Unlike` is of a report against its baseline: of b against a.
-    return Difference(name=one.name, a=one.baseline, b=one.report, bars_verdict=one.name not in _SAID_ALONE)
+    values = (one.baseline, one.report)
+    if one.name.endswith("sha256"):
+        values = (_cut(values[0]), _cut(values[1]))
+    return Difference(name=one.name, a=values[0], b=values[1], bars_verdict=one.name in _BAR)
 
 
-def _of_one_alone(one: Unlike) -> bool:
-    """Only one of the two kernels is written in Triton: that is part of what is compared."""
-    return one.name == "triton" and UNKNOWN in (one.report, one.baseline)
+def _cut(digest: str) -> str:
+    return digest if digest == UNKNOWN else digest[:_SHA_SHOWN]
 
 
 def _clocks(a: dict[str, Any], b: dict[str, Any]) -> list[Difference]:

@@ -14,12 +14,12 @@ _MOST_IDS: Final = 100
 
 
 def kernel_groups(kernels: Iterable[KernelLaunch]) -> list[KernelGroup]:
-    """Launches of one kernel with one configuration together, most time first."""
+    """Launches of one kernel with one configuration together, the reference's last, most time first."""
     together: dict[Hashable, list[KernelLaunch]] = {}
     for one in kernels:
         together.setdefault((one.side, one.name, one.grid, one.block), []).append(one)
     groups = [_group(launches) for launches in together.values()]
-    return sorted(groups, key=lambda group: -(group.total_us or 0.0))
+    return sorted(groups, key=lambda group: (group.side == "ref", -(group.total_us or 0.0)))
 
 
 def _group(launches: Sequence[KernelLaunch]) -> KernelGroup:

@@ -36,7 +36,7 @@ def verdict(
         return _without("not_comparable", f"not said: {', '.join(barred)} differ (--force says it all the same)")
     wrong = [(which, told) for which, one in (("a", a), ("b", b)) if (told := wrong_result(one)) is not None]
     if wrong:
-        return _without("wrong_result", "; ".join(f"of {which}, {told}" for which, told in wrong))
+        return _without("wrong_result", "; ".join(f"{which}: {told}" for which, told in wrong))
     if time is None or time.change_pct is None:
         return _without("no_time", _why_no_time(time))
     return _timed(a, b, time, barred)

@@ -22,8 +22,9 @@ LABELS: Final[dict[str, tuple[str, Tone]]] = {
     "implausible": ("SUSPECT", "bad"),
 }
 """The word for each verdict."""
-_SHOWN: Final = frozenset({"better", "worse", "changed", "unknown"})
-_OUTCOMES: Final = {"better": "better", "worse": "worse", "changed": "", "unknown": "not known"}
+_MOVED: Final = frozenset({"better", "worse", "changed"})
+_MOST_ALONE: Final = 2
+"""Metrics that one report lacks for one reason: more of them are told in a line."""
 _MOST_KERNELS: Final = 12
 _MOST_REASONS: Final = 6
 _NONE: Final = "none"
@@ -96,7 +97,9 @@ def in_unit(value: Value | None, unit: str) -> str:
 def change(one: MetricChange) -> str:
     """``-28.5 %``; in words where there is no share."""
     if one.change_pct is None:
-        return "changed" if one.outcome in ("changed", "better", "worse") else one.outcome.replace("_", " ")
+        if one.a == 0 and one.outcome in _MOVED:
+            return "from 0"
+        return "changed" if one.outcome in _MOVED else one.outcome.replace("_", " ")
     if one.unit == "%" and isinstance(one.a, (int, float)) and isinstance(one.b, (int, float)):
         return f"{one.b - one.a:+.3g} points"
     return share(one.change_pct)
@@ -115,20 +118,30 @@ def sections(comparison: Comparison, most_kernels: int = _MOST_KERNELS) -> list[
 
 def _changes(changes: Sequence[MetricChange]) -> Section | None:
     """What is beyond its noise, one row each; the rest by name."""
+    lacking: dict[tuple[str, str], list[MetricChange]] = {}
+    for one in changes:
+        if one.outcome == "unknown":
+            lacking.setdefault(("a", one.reason_a) if one.reason_a else ("b", one.reason_b or _NONE), []).append(one)
+    many = {id(one) for group in lacking.values() if len(group) > _MOST_ALONE for one in group}
     rows = tuple(
         (
             one.label,
             _value(one, one.a, one.reason_a),
             _value(one, one.b, one.reason_b),
-            change(one),
-            _OUTCOMES[one.outcome],
+            "not known" if one.outcome == "unknown" else change(one),
+            one.outcome if one.outcome in ("better", "worse") else "",
         )
         for one in changes
-        if one.outcome in _SHOWN
+        if one.outcome in _MOVED or (one.outcome == "unknown" and id(one) not in many)
     )
     steady = [one.label for one in changes if one.outcome == "within_noise"]
     same = sum(one.outcome == "same" for one in changes)
-    notes = [f"within their noise: {', '.join(steady)}"] if steady else []
+    notes = [
+        f"not in {which} ({code}): {', '.join(one.label for one in group)}"
+        for (which, code), group in lacking.items()
+        if len(group) > _MOST_ALONE
+    ]
+    notes += [f"within their noise: {', '.join(steady)}"] if steady else []
     notes += [f"the same: {plural(same, 'other metric')}"] if same else []
     if not rows and not notes:
         return None

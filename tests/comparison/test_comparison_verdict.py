@@ -1,0 +1,132 @@
+"""Is b faster? What bars the question, and what the answer rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from compared_reports import by_hand, changed, compared, fused, imported, naive, recorded, scaled
+
+from kprof.report import Report
+
+
+def test_a_report_against_itself_is_the_same() -> None:
+    for report in (naive(), by_hand(), by_hand("cpu"), imported()):
+        found = compared(report, report)
+        assert found.differences == ()
+        assert found.comparable
+        assert found.verdict.code in ("within_noise", "no_time")
+        assert {one.outcome for one in found.changes} <= {"same", "unknown"}
+        assert (found.added, found.removed) == ((), ())
+
+
+def test_two_kernels_of_one_task() -> None:
+    found = compared(naive(), fused())
+    assert found.verdict.code == "faster"
+    assert found.verdict.speedup == pytest.approx(228.592 / 163.488, rel=1e-5)
+    assert found.verdict.speedup_interval is not None
+    low, high = found.verdict.speedup_interval
+    assert low < found.verdict.speedup < high  # type: ignore[operator]
+    assert found.verdict.confidence == 0.99
+    back = compared(fused(), naive())
+    assert back.verdict.code == "slower"
+    assert back.verdict.speedup == pytest.approx(1 / found.verdict.speedup)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("factor", "code"), [(1.001, "within_noise"), (0.999, "within_noise"), (1.05, "slower"), (0.95, "faster")]
+)
+def test_only_what_is_beyond_the_noise_counts(factor: float, code: str) -> None:
+    assert compared(naive(), scaled(naive(), factor)).verdict.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("shapes", {"workload__inputs": ()}),
+        ("dtypes", {"workload__inputs": None}),
+        ("seed", {"workload__seed": 7}),
+        ("overrides", {"workload__overrides": {"R": 3}}),
+        ("ref_sha256", {"workload__ref_sha256": "f" * 64}),
+        ("ref_mode", {"workload__ref_mode": "compile"}),
+        ("board", {"environment__device_name": "NVIDIA H100 80GB HBM3"}),
+        ("sm_clock", {"blocks__timing__sm_clock_mhz": 1755.0}),
+        ("headline_cache", {"blocks__timing__headline_cache": "warm"}),
+    ],
+)
+def test_another_task_board_or_clock_bars_the_verdict(name: str, values: dict[str, Any]) -> None:
+    if name == "dtypes":
+        values = {"workload__inputs": (msgspec.structs.replace(fused().workload.inputs[0], dtype="bfloat16"),)}
+    other = changed(fused(), **values)
+    found = compared(naive(), other)
+    barring = [one.name for one in found.differences if one.bars_verdict]
+    assert name in barring
+    assert found.differences[0].bars_verdict, "what bars is said first"
+    assert not found.comparable
+    assert found.verdict.code == "not_comparable"
+    assert name in found.verdict.text
+    assert (found.verdict.speedup, found.verdict.speedup_interval) == (None, None)
+    assert not {"better", "worse"} & {one.outcome for one in found.changes}
+    forced = compared(naive(), other, force=True)
+    assert forced.verdict.code == "faster"
+    assert any("forced" in doubt and name in doubt for doubt in forced.verdict.doubts)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("torch", {"environment__torch": "2.9.0"}),
+        ("driver", {"environment__driver": "600.1"}),
+        ("cuda", {"environment__cuda": "12.4"}),
+        ("entry", {"workload__entry": "Other"}),
+        ("gpu_uuid", {"environment__gpu_uuid": "GPU-0"}),
+        ("ncu_clock_control", {"counters__clock_control": "base"}),
+    ],
+)
+def test_other_software_is_said_and_bars_nothing(name: str, values: dict[str, Any]) -> None:
+    found = compared(naive(), changed(fused(), **values))
+    assert [(one.name, one.bars_verdict) for one in found.differences] == [(name, False)]
+    assert found.verdict.code == "faster"
+
+
+def test_what_only_one_side_knows_is_no_difference_unless_it_names_the_task() -> None:
+    assert compared(naive(), changed(fused(), environment__driver=None)).differences == ()
+    found = compared(naive(), changed(fused(), workload__ref_sha256=None))
+    assert [one.name for one in found.differences] == ["ref_sha256"]
+    assert found.verdict.code == "not_comparable"
+
+
+def test_a_wrong_result_wins_nothing() -> None:
+    wrong = by_hand("wrong")
+    for a, b, which in ((by_hand(), wrong, "b"), (wrong, by_hand(), "a")):
+        found = compared(a, b)
+        assert found.verdict.code == "wrong_result"
+        assert found.verdict.text.startswith(f"{which}: ")
+        assert found.verdict.speedup is None
+    assert compared(by_hand(), wrong, force=True).verdict.code == "wrong_result"
+
+
+def test_a_time_under_the_floor_is_not_believed() -> None:
+    fast: Report = scaled(naive(), 0.2)
+    found = compared(naive(), fast)
+    assert found.verdict.code == "implausible"
+    assert any("floor" in doubt for doubt in found.verdict.doubts)
+
+
+def test_a_leap_and_a_suspect_time_are_doubted() -> None:
+    other = changed(by_hand("timing_hang"), faults=())
+    found = compared(by_hand(), other)
+    assert any("not to be trusted" in doubt for doubt in found.verdict.doubts)
+
+
+def test_without_a_time_there_is_no_verdict_and_the_reason_is_told() -> None:
+    assert compared(imported(), imported()).verdict.code == "no_time"
+    found = compared(by_hand(), by_hand("build_failure"))
+    assert found.verdict.code == "no_time"
+    assert "b (build_failed)" in found.verdict.text
+
+
+def test_shapes_of_a_recorded_run() -> None:
+    found = compared(naive(), recorded("cuda_naive_4x10x32"))
+    assert [one.name for one in found.differences if one.bars_verdict] == ["overrides", "shapes"]
