@@ -15,12 +15,18 @@ from typing import Any
 import msgspec
 
 from kprof.capture import load_capture
+from kprof.comparison.compare import compare
+from kprof.renderers.compared import render_compared
+from kprof.renderers.layout import Style
 from kprof.renderers.text import render
 from kprof.report import build_report
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-CAPTURE = ROOT / "tests" / "data" / "h200" / "cuda_naive_4x10x32.json"
+DATA = ROOT / "tests" / "data" / "h200"
+CAPTURE = DATA / "cuda_naive_4x10x32.json"
+COMPARED = ("cuda_naive", "triton_fused")
+MARK = "<!-- run: kprof compare naive.json fused.json -->"
 SHOWN: dict[str, tuple[str, ...]] = {
     "precision": ("status", "passed", "trials_passed", "max_abs_error", "kernel_error_vs_fp64", "ref_error_vs_fp64"),
     "timing": ("status", "kernel_us", "ref_us", "speedup", "speedup_ci95", "headline_view", "headline_cache", "method"),
@@ -41,7 +47,7 @@ def excerpt(blocks: dict[str, Any]) -> str:
 
 
 def rewritten(text: str) -> str:
-    """The README with its two examples made anew."""
+    """The README with its examples made anew."""
     report = build_report(load_capture(CAPTURE), source="replayed")
     summary = render(report, width=80).rstrip()
     blocks = msgspec.to_builtins(report)["blocks"]
@@ -50,7 +56,17 @@ def rewritten(text: str) -> str:
         text, count = re.subn(rf"```{language}\n.*?\n```", lambda _, new=block: new, text, count=1, flags=re.DOTALL)  # type: ignore[misc]
         if count != 1:
             raise SystemExit(f"README.md has no {language} example to replace")
+    block = f"{MARK}\n```text\n{compared()}\n```"
+    text, count = re.subn(rf"{re.escape(MARK)}\n```text\n.*?\n```", lambda _: block, text, count=1, flags=re.DOTALL)
+    if count != 1:
+        raise SystemExit("README.md has no comparison to replace")
     return text
+
+
+def compared() -> str:
+    """What ``kprof compare`` says of the two recorded kernels of the large task."""
+    a, b = (build_report(load_capture(DATA / f"{name}_4x8192x4096.json"), source="replayed") for name in COMPARED)
+    return render_compared("text", compare(a, b, ("naive.json", "fused.json")), Style()).rstrip()
 
 
 def main() -> int:

@@ -5,8 +5,9 @@ A comment holds some 65,000 characters; a report may have any number of launches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from kprof.renderers.content import Section, Verdict, plural
 from kprof.renderers.markup import fenced, folded, inline, item, table_head, table_row
@@ -15,6 +16,7 @@ from kprof.renderers.sections.summary import circumstances, sections, title
 from kprof.renderers.sections.verdict import verdicts
 from kprof.report import Report
 
+T = TypeVar("T")
 MOST_BYTES: Final = 64_000
 """Of UTF-8, which is never less than the characters that a forge counts."""
 _OF_A_SECTION: Final = 4_000
@@ -42,10 +44,13 @@ def render(report: Report) -> str:
 
 def verdict_table(shown: Iterable[Verdict]) -> str:
     """One row a verdict."""
-    lines = (f"| **{inline(one.label)}** | {'<br>'.join(map(inline, (one.text, *one.more)))} |" for one in shown)
-    rows, over = _fitting(lines, _OF_THE_VERDICT)
+    rows, over = _fitting(list(shown), _verdict_row, _OF_THE_VERDICT)
     more = [f"| | and {over:,} more in the report |"] if over else []
     return "\n".join(("| verdict | |", "| --- | --- |", *rows, *more))
+
+
+def _verdict_row(one: Verdict) -> str:
+    return f"| **{inline(one.label)}** | {'<br>'.join(map(inline, (one.text, *one.more)))} |"
 
 
 def _logs(shown: Iterable[Verdict]) -> list[str]:
@@ -63,12 +68,12 @@ def section(one: Section, most_bytes: int) -> str:
         left -= _size(parts[-1])
     for table in one.tables:
         head = table_head(table)
-        rows, over = _fitting((table_row(table, row) for row in table.rows), left - sum(map(_size, head)))
+        rows, over = _fitting(table.rows, partial(table_row, table), left - sum(map(_size, head)))
         parts.append("\n".join((*head, *rows)))
         left -= _size(parts[-1])
         if over:
             parts.append(f"{plural(over, 'more row')} in the report.")
-    notes, over = _fitting((item(note) for note in one.notes), left)
+    notes, over = _fitting(one.notes, item, left)
     if over:
         notes.append(f"- and {over:,} more in the report")
     if notes:
@@ -77,22 +82,21 @@ def section(one: Section, most_bytes: int) -> str:
 
 
 def _facts(facts: Sequence[tuple[str, str]], room: int) -> str:
-    rows, over = _fitting((f"| {inline(label)} | {inline(text)} |" for label, text in facts), room)
+    rows, over = _fitting(facts, lambda fact: f"| {inline(fact[0])} | {inline(fact[1])} |", room)
     more = [f"| | and {over:,} more in the report |"] if over else []
     return "\n".join(("| | |", "| --- | --- |", *rows, *more))
 
 
-def _fitting(lines: Iterable[str], room: int) -> tuple[list[str], int]:
-    """The first lines that fit together, and how many do not."""
+def _fitting(things: Sequence[T], line: Callable[[T], str], room: int) -> tuple[list[str], int]:
+    """The lines of the first things, as many as fit together, and how many things are left."""
     kept: list[str] = []
-    over = 0
-    for line in lines:
-        room -= _size(line)
-        if over or room < 0:
-            over += 1
-        else:
-            kept.append(line)
-    return kept, over
+    for one in things:
+        made = line(one)
+        room -= _size(made)
+        if room < 0:
+            break
+        kept.append(made)
+    return kept, len(things) - len(kept)
 
 
 def _size(text: str) -> int:

@@ -29,7 +29,7 @@ LONGEST_TEXT: Final = 400
 
 def inline(text: str, longest: int = LONGEST_TEXT) -> str:
     """A sentence within a line."""
-    cleaned = _PLAIN.shorten(_PLAIN.clean(text), longest)
+    cleaned = _brief(text, longest)
     words = (f"<code>{_inert(word)}</code>" if _LINKED.search(word) else _inert(word) for word in cleaned.split(" "))
     return " ".join(words)
 
@@ -42,8 +42,15 @@ def item(text: str) -> str:
 
 def code(text: str, longest: int = LONGEST_NAME) -> str:
     """A name, cut in its middle where it is long."""
-    cleaned = _PLAIN.shorten(_PLAIN.clean(text), longest)
+    cleaned = _brief(text, longest)
     return f"<code>{_inert(cleaned)}</code>" if cleaned else ""
+
+
+def _brief(text: str, longest: int) -> str:
+    """Clean, and cut in the middle; of a very long text the ends alone are looked at."""
+    ends = 4 * longest
+    looked_at = text if len(text) <= 2 * ends else f"{text[:ends]} {text[-ends:]}"
+    return _PLAIN.shorten(_PLAIN.clean(looked_at), longest)
 
 
 def _inert(text: str) -> str:

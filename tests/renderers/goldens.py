@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ KEPT: Final = tuple(
 )
 
 
+@cache
 def report(name: str) -> Report:
     """One run's report."""
     if name in _RECORDED:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 from compared_reports import compared, fused, naive
@@ -112,10 +112,14 @@ def test_any_name_is_text_on_the_page(name: str) -> None:
     assert shown in " ".join(" ".join(Page(rendered).text).split())
 
 
+@cache
+def with_many() -> Comparison:
+    return compared(naive(), hostile.many(fused(), 10_000))
+
+
 @every_format
 def test_ten_thousand_launches_fit(format_: str) -> None:
-    many: Any = hostile.many(fused(), 10_000)
-    rendered = render_compared(format_, compared(naive(), many), Style())
+    rendered = render_compared(format_, with_many(), Style())
     limit = {"markdown": 65_000, "html": 1_000_000, "text": 20_000}.get(format_)
     assert limit is None or len(rendered) < limit
     if format_ != "json":
