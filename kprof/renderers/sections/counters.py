@@ -111,7 +111,7 @@ def _stalls(block: StallsBlock) -> Iterator[str]:
     told = [f"{one.reason} {share(one.share_pct)}" for one in (block.top or ())[:_MOST_STALLS] if one.share_pct]
     if told:
         yield ", ".join(told)
-    else:
+    elif block.top is None:
         yield from _fact(block, "top", str)
 
 
