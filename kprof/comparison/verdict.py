@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kprof.comparison.records import Difference, MetricChange, Verdict, VerdictCode
+from kprof.evidence import Reason
 from kprof.gates.change import CONFIDENCE
 from kprof.gates.noise import noise_of
 from kprof.gates.paths import parse_path, part
@@ -53,13 +54,20 @@ def _why_no_time(time: MetricChange | None) -> str:
     return f"no time of the kernel in {' and '.join(codes) or 'one of them'}"
 
 
+def _in_our_words(warning: Reason) -> str:
+    """A warning that is said of a report and its baseline, said of b and a."""
+    if warning.code == "other_timer":
+        return "the kernels were timed by different timers, which differ by up to 5 %"
+    return warning.message
+
+
 def _timed(a: dict[str, Any], b: dict[str, Any], time: MetricChange, barred: Sequence[str]) -> Verdict:
     assert time.change_pct is not None
     speedup = 100.0 / (100.0 + time.change_pct)
     ends = time.interval_pct
     interval = (100.0 / (100.0 + ends[1]), 100.0 / (100.0 + ends[0])) if ends is not None else None
     doubts = [f"forced: {', '.join(barred)} differ, which may be all that is seen here"] if barred else []
-    doubts += [warning.message for warning in noise_of(_TIME, b, a).warnings]
+    doubts += [_in_our_words(warning) for warning in noise_of(_TIME, b, a).warnings]
     for which, one in (("a", a), ("b", b)):
         reason = part(one, "blocks", "timing", "reason")
         if part(one, "blocks", "timing", "status") == "suspect":

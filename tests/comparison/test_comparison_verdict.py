@@ -114,10 +114,14 @@ def test_a_time_under_the_floor_is_not_believed() -> None:
     assert any("floor" in doubt for doubt in found.verdict.doubts)
 
 
-def test_a_leap_and_a_suspect_time_are_doubted() -> None:
+def test_what_casts_doubt_is_said() -> None:
     other = changed(by_hand("timing_hang"), faults=())
-    found = compared(by_hand(), other)
-    assert any("not to be trusted" in doubt for doubt in found.verdict.doubts)
+    doubts = compared(by_hand(), other).verdict.doubts
+    assert any("the time of b is not to be trusted" in doubt for doubt in doubts)
+    forced = compared(naive(), recorded("cuda_naive_4x10x32"), force=True).verdict.doubts
+    assert "the kernels were timed by different timers, which differ by up to 5 %" in forced
+    assert any("146x in one step" in doubt for doubt in forced)
+    assert not any("baseline" in doubt for doubt in (*doubts, *forced))
 
 
 def test_without_a_time_there_is_no_verdict_and_the_reason_is_told() -> None:
