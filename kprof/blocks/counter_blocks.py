@@ -14,6 +14,7 @@ from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
 from kprof.blocks.profiled import SOURCE as NCU
 from kprof.blocks.roofline import RooflineBlock, roofline_block
+from kprof.blocks.roofline_plot import with_plot
 from kprof.blocks.sol import SolBlock, sol_block
 from kprof.blocks.stalls import StallsBlock, stalls_block
 from kprof.blocks.task import Task
@@ -53,7 +54,9 @@ def counter_blocks(capture: Capture, counters: CounterAnalysis, task: Task, roof
     return CounterBlocks(
         waterfall=_waterfall(capture, task),
         sol=_sol(capture, counters, task, roof),
-        roofline=made(RooflineBlock, "roofline", lambda profile: roofline_block(profile, roof)),
+        roofline=made(
+            RooflineBlock, "roofline", lambda profile: with_plot(roofline_block(profile, roof), counters, roof)
+        ),
         occupancy=made(OccupancyBlock, "occupancy", occupancy_block),
         caches=made(CachesBlock, "caches", caches_block),
         stalls=made(StallsBlock, "stalls", stalls_block),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -11,7 +11,7 @@ import msgspec
 
 from kprof.blocks.base import Absence, absent_block, finish
 from kprof.blocks.roofline_reasons import why_null
-from kprof.blocks.roofline_records import NCU_AND_ROOFS, Ceiling, Point, RooflineBlock
+from kprof.blocks.roofline_records import NCU_AND_ROOFS, Ceiling, Point, Ridge, RooflineBlock
 from kprof.board import GpuSpec
 from kprof.counter_profile import CounterProfile
 from kprof.counters.quantities import Quantities
@@ -38,7 +38,7 @@ from kprof.roofline import (
     seconds_at_peak,
 )
 
-__all__ = ["Ceiling", "Point", "RooflineBlock", "roofline_block"]
+__all__ = ["Ceiling", "Point", "Ridge", "RooflineBlock", "ridges_of", "roofline_block"]
 
 SHOWN: Final = (
     "dram_bytes", "dram_read_bytes", "dram_write_bytes", "dram_busy_pct", "l2_bytes", "l1_bytes",
@@ -131,6 +131,7 @@ def roofline_block(profile: CounterProfile, roof: RoofChoice = "spec") -> Roofli
     if absence is not None:
         return absent_block(RooflineBlock, absence, NCU_AND_ROOFS)
     findings = profile.findings_on("duration_ns", *SHOWN)
+    ceilings = _ceilings(seen)
     block = RooflineBlock(
         status="suspect" if findings else "ok",
         reason=findings[0].reason if findings else None,
@@ -140,7 +141,8 @@ def roofline_block(profile: CounterProfile, roof: RoofChoice = "spec") -> Roofli
         **_compute(seen),
         **_tensor(seen),
         **_roof(seen),
-        ceilings=_ceilings(seen),
+        ceilings=ceilings,
+        ridges=ridges_of(ceilings),
         points=_points(seen),
     )
     return finish(block, lambda path: why_null(profile, seen.flop, path))
@@ -283,6 +285,22 @@ def _ceilings(seen: _Seen) -> tuple[Ceiling, ...]:
             name = _CEILING_NAMES.get(of, of)
             made.append(Ceiling(name=name, level="compute", source=roof.source, peak_tflops=roof.per_second / 1e12))
     return tuple(made)
+
+
+def ridges_of(ceilings: Iterable[Ceiling]) -> tuple[Ridge, ...]:
+    """The ridge point of every bandwidth with every peak."""
+    roofs = tuple(ceilings)
+    return tuple(
+        Ridge(
+            bandwidth=memory.name,
+            peak=compute.name,
+            arithmetic_intensity=compute.peak_tflops * 1e3 / memory.bandwidth_gbs,
+            peak_tflops=compute.peak_tflops,
+        )
+        for memory in roofs
+        for compute in roofs
+        if memory.bandwidth_gbs is not None and compute.peak_tflops is not None
+    )
 
 
 def _points(seen: _Seen) -> tuple[Point, ...]:

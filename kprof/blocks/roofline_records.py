@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from kprof.blocks.base import Block
 from kprof.blocks.profiled import SOURCE as NCU
-from kprof.evidence import Record
+from kprof.evidence import Record, Side
 from kprof.metrics import metric
 
 ROOFS: Final = "the board's spec, or the peaks in the report"
@@ -32,7 +32,23 @@ class Point(Record, frozen=True, kw_only=True):
     arithmetic_intensity: Annotated[float | None, metric("FLOP/byte", "FLOP over bytes there", source=NCU)] = None
     achieved_tflops: Annotated[float | None, metric("TFLOP/s", "FLOP over time", source=NCU)] = None
     bandwidth_gbs: Annotated[float | None, metric("GB/s", "Bytes there over time", source=NCU)] = None
-    time_share: Annotated[float | None, metric("ratio", "Share of the time of all points there", source=NCU)] = None
+    time_share: Annotated[
+        float | None, metric("ratio", "Share of the time of all kernels of its side, 0 to 1", source=NCU)
+    ] = None
+    side: Annotated[
+        Side | None, metric("text", "Whose call launched it; null: the report does not say", source=NCU)
+    ] = None
+    launches: Annotated[int, metric("count", "Launches that the point stands for", source=NCU)] = 1
+    number: Annotated[int, metric("index", "Number of the kernel among those of the plot, from 1", source=NCU)] = 1
+
+
+class Ridge(Record, frozen=True, kw_only=True):
+    """Where two roofs of the plot meet: left of it the bandwidth is the lower one, right of it the peak."""
+
+    bandwidth: Annotated[str, metric("text", "Name of the memory roof", source=ROOFS)]
+    peak: Annotated[str, metric("text", "Name of the compute roof", source=ROOFS)]
+    arithmetic_intensity: Annotated[float, metric("FLOP/byte", "Peak over bandwidth", source=ROOFS)]
+    peak_tflops: Annotated[float, metric("TFLOP/s", "The peak", source=ROOFS)]
 
 
 class RooflineBlock(Block, frozen=True, kw_only=True):
@@ -114,4 +130,5 @@ class RooflineBlock(Block, frozen=True, kw_only=True):
     peak_fp16_tflops: Annotated[float | None, metric("TFLOP/s", "FP16 tensor peak, dense", source=ROOFS)] = None
     sm_clock_mhz: Annotated[float | None, metric("MHz", "SM clock while profiled", source=NCU)] = None
     ceilings: Annotated[tuple[Ceiling, ...] | None, metric("record", "The roofs of the plot", source=ROOFS)] = None
+    ridges: Annotated[tuple[Ridge, ...] | None, metric("record", "Where those roofs meet", source=ROOFS)] = None
     points: Annotated[tuple[Point, ...] | None, metric("record", "The kernels on the plot", source=NCU)] = None

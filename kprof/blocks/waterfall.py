@@ -19,8 +19,8 @@ ABOVE_BUSY: Final = "floor_above_busy"
 
 
 class WaterfallBlock(Block, frozen=True, kw_only=True):
-    """Where the time of one call goes: ``host_us`` is the sum of the other parts, each of which lies within the one
-    before. A part that comes out negative is null."""
+    """Where the time of one call goes: ``host_us`` is the sum of ``gap_us``, ``idle_us``, ``excess_us`` and
+    ``floor_us``, each of which lies within the one before. A part that comes out negative is null."""
 
     host_us: Annotated[
         float | None, metric("us", "One call on the host, profiler running", better="lower", source=PROFILER)
@@ -30,6 +30,9 @@ class WaterfallBlock(Block, frozen=True, kw_only=True):
     ] = None
     idle_us: Annotated[
         float | None, metric("us", "Device idle between its first and last work", better="lower", source=PROFILER)
+    ] = None
+    busy_us: Annotated[
+        float | None, metric("us", "Device busy: excess_us and floor_us together", better="lower", source=PROFILER)
     ] = None
     excess_us: Annotated[
         float | None, metric("us", "Device busy beyond the floor", better="lower", source=PROFILER)
@@ -69,6 +72,7 @@ def waterfall_block(side: SideLaunches, floor_us: float | None, no_floor: str = 
         host_us=host,
         gap_us=None if negative["gap_us"] else host - device.span,
         idle_us=device.span - device.busy,
+        busy_us=device.busy,
         excess_us=None if negative["excess_us"] or floor_us is None else device.busy - floor_us,
         floor_us=floor_us,
     )

@@ -25,6 +25,7 @@ def block_of(*launches: Launch, host_us: float | None = 100.0, floor_us: float |
 def test_two_kernels_with_a_pause_between() -> None:
     block = block_of(work(40, 5), work(50, 10))
     assert (block.host_us, block.gap_us, block.idle_us, block.excess_us, block.floor_us) == (100, 80, 5, 13, 2)
+    assert block.busy_us == 15
     assert (block.status, block.reasons, block.warnings) == ("ok", {}, ())
 
 
@@ -80,7 +81,7 @@ def test_what_was_not_profiled(code: str, shown: str) -> None:
     block = waterfall_block(side, None, "no_roof")
     assert block.status == "unavailable"
     assert set(block.reasons.values()) == {shown}
-    assert set(block.reasons) == {"host_us", "gap_us", "idle_us", "excess_us", "floor_us"}
+    assert set(block.reasons) == {"host_us", "gap_us", "idle_us", "busy_us", "excess_us", "floor_us"}
 
 
 def test_a_call_whose_host_time_is_not_known() -> None:
