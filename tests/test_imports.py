@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +44,9 @@ APART: tuple[tuple[str, frozenset[str]], ...] = (
 )
 TORCH_SIDE = {"workload", "inspection", "trees", "harness_names", "collectors"}
 TORCH_WORKER_MODULES = {"kprof.worker.stages", "kprof.worker.faults", "kprof.worker.loading"}
-HEAVY = {"torch", "pandas", "matplotlib", "scipy", "triton", "ncu_report"}
+HEAVY = {"torch", "pandas", "matplotlib", "jinja2", "scipy", "triton", "ncu_report"}
+# The package that may import each of these; its modules are imported when a picture or a page is asked for.
+AT_HOME = {"matplotlib": "kprof.renderers.plot.", "jinja2": "kprof.renderers."}
 
 
 def modules() -> dict[str, Path]:
@@ -114,7 +118,15 @@ def test_heavy_libraries_stay_where_user_code_runs(module: str) -> None:
     if part(module) in TORCH_SIDE or module in TORCH_WORKER_MODULES:
         return
     heavy = {name.split(".")[0] for name in imports(modules()[module])} & HEAVY
+    heavy = {name for name in heavy if not f"{module}.".startswith(AT_HOME.get(name, "no package"))}
     assert not heavy, f"{module} imports {heavy}"
+
+
+def test_commands_import_no_library_for_pictures_before_one_is_asked_for() -> None:
+    commands = ", ".join(module for module in modules() if part(module) in ("commands", "cli"))
+    code = f"import sys, {commands}, kprof.renderers.text; print(*{{'matplotlib', 'jinja2'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_the_walk_sees_real_imports() -> None:
