@@ -40,6 +40,8 @@ def test_the_wheel_carries_specs_probes_and_schema(wheel: Path) -> None:
             if path.is_file():
                 assert f"kprof/_data/{folder}/{path.name}" in names
     assert {"kprof/py.typed", "kprof/schema/report-v1.json"} <= names
+    templates = REPO / "kprof" / "renderers" / "html" / "templates"
+    assert {f"kprof/renderers/html/templates/{path.name}" for path in templates.iterdir()} <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith(("tests", "docs"))]
 
 

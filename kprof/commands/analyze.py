@@ -26,7 +26,7 @@ from kprof.commands.analyze_arguments import (
 )
 from kprof.commands.delivery import deliver, require_place
 from kprof.commands.gate_options import GateRequest, Gates, gate_options, say_gates_failed
-from kprof.commands.report_options import FILE, format_option, output_option, roof_option
+from kprof.commands.report_options import FILE, format_option, html_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, KprofError, error_lines
 from kprof.files import require_outputs, write_whole
@@ -49,6 +49,7 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--save-capture", type=FILE, help="Keep all evidence of the run in this file.")
 @format_option
 @output_option
+@html_option
 @click.option("-q", "--quiet", is_flag=True, help="No summary and no progress on stderr.")
 @click.option(
     "--device",
@@ -113,6 +114,7 @@ def command(
     save_capture: Path | None,
     format_: str,
     output: Path | None,
+    html: Path | None,
     quiet: bool,
     device: str,
     entry: str,
@@ -143,7 +145,7 @@ def command(
     """
     require_one_source(ctx, kernel, capture_file)
     request = GateRequest(**gate_settings)
-    outputs = (output, save_capture, keep_ncu_report, *request.outputs)
+    outputs = (output, html, save_capture, keep_ncu_report, *request.outputs)
     require_outputs(outputs, (kernel, ref, capture_file, *request.inputs))
     require_place(format_, output)
     require_pattern(kernel_filter)
@@ -180,10 +182,12 @@ def command(
         )
         require_surroundings()
         report = build_report(_measure(plan, save_capture, quiet), gpu=board, roof=roof)
-    ctx.exit(_deliver_judged(report, gates, format_, output, quiet))
+    ctx.exit(_deliver_judged(report, gates, format_, output, quiet, html))
 
 
-def _deliver_judged(report: Report, gates: Gates, format_: str, output: Path | None, quiet: bool) -> int:
+def _deliver_judged(
+    report: Report, gates: Gates, format_: str, output: Path | None, quiet: bool, html: Path | None
+) -> int:
     """Write the report, its verdicts in it where there are gates; returns the exit code."""
     measured = exit_code(report)
     # As it would be read from its file: a gate says the same here and there.
@@ -191,9 +195,9 @@ def _deliver_judged(report: Report, gates: Gates, format_: str, output: Path | N
     try:
         verdicts = gates.judge(plain) if gates.request.asked else ()
     except KprofError:
-        deliver(report, format_, output, quiet)  # what was measured is not lost with the folder of baselines
+        deliver(report, format_, output, quiet, html)  # what was measured is not lost with the folder of baselines
         raise
-    deliver(msgspec.structs.replace(report, gates=verdicts), format_, output, quiet)
+    deliver(msgspec.structs.replace(report, gates=verdicts), format_, output, quiet, html)
     code = measured
     if gates.request.asked:
         gates.tell(plain, verdicts, quiet=quiet)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kprof.report import Report
 
 
-def deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> None:
+def deliver(report: Report, format_: str, output: Path | None, quiet: bool, html: Path | None = None) -> None:
     """Write the report, and tell people what is in it.
 
     Args:
@@ -29,8 +29,11 @@ def deliver(report: Report, format_: str, output: Path | None, quiet: bool) -> N
         format_: one of `FORMATS`.
         output: the file; None: stdout.
         quiet: no summary on stderr.
+        html: the file of a page, which is written too.
     """
     put_report(report, format_, output)
+    if html is not None:
+        put_report(report, "html", html)
     if not quiet and not (format_ == "text" and output is None):
         click.echo(render_as("text", report, style_for(sys.stderr)), err=True)
 

@@ -10,7 +10,7 @@ import click
 from kprof.capture import encode_capture
 from kprof.commands.analyze_arguments import command_line, require_pattern
 from kprof.commands.delivery import deliver, require_place
-from kprof.commands.report_options import FILE, format_option, output_option, roof_option
+from kprof.commands.report_options import FILE, format_option, html_option, output_option, roof_option
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.importing import import_capture
@@ -26,6 +26,7 @@ from kprof.roofline import RoofChoice
 @click.option("--save-capture", type=FILE, help="Keep what was read in this file.")
 @format_option
 @output_option
+@html_option
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
 def command(
     file: Path,
@@ -35,13 +36,14 @@ def command(
     save_capture: Path | None,
     format_: str,
     output: Path | None,
+    html: Path | None,
     quiet: bool,
 ) -> None:
     """Read a report of Nsight Compute: a .ncu-rep, or the CSV of its raw or details page.
 
     JSON goes to stdout, a summary to stderr. Exit code 0 when it was read, however few counters it holds.
     """
-    require_outputs((output, save_capture), (file,))
+    require_outputs((output, html, save_capture), (file,))
     require_place(format_, output)
     board = resolve_gpu(gpu) if gpu is not None else None
     # Records of thousands of launches and no cycles among them: looking for some would take a fifth of the time.
@@ -49,4 +51,4 @@ def command(
     capture = import_capture(file, require_pattern(kernel), command_line())
     if save_capture is not None:
         write_whole(save_capture, encode_capture(capture))
-    deliver(build_report(capture, source="imported", gpu=board, roof=roof), format_, output, quiet)
+    deliver(build_report(capture, source="imported", gpu=board, roof=roof), format_, output, quiet, html)

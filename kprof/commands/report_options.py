@@ -24,3 +24,4 @@ format_option = click.option(
     "--format", "format_", type=click.Choice(list(FORMATS)), default="json", show_default=True, help="What to write."
 )
 output_option = click.option("-o", "--output", type=FILE, help="Write the report here instead of stdout.")
+html_option = click.option("--html", type=FILE, help="Write the report as a page for a browser here as well.")

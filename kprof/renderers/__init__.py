@@ -35,6 +35,9 @@ FORMATS: Final[dict[str, Format]] = {
     "text": Format(module="kprof.renderers.text", suffixes=(".txt",), styled=True),
     "markdown": Format(module="kprof.renderers.markdown", suffixes=(".md", ".markdown")),
     "csv": Format(module="kprof.renderers.csv", suffixes=(".csv",)),
+    "svg": Format(module="kprof.renderers.svg", suffixes=(".svg",)),
+    "png": Format(module="kprof.renderers.png", suffixes=(".png",), binary=True),
+    "html": Format(module="kprof.renderers.html", suffixes=(".html", ".htm")),
 }
 """Every format, by the name that ``--format`` takes."""
 
