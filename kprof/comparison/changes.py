@@ -145,7 +145,7 @@ def _direction(a: float, b: float, better: str | None) -> Outcome:
 def _by_samples(path: MetricPath, label: str, a: dict[str, Any], b: dict[str, Any]) -> MetricChange | None:
     """By the interval of the ratio of medians and the noise between processes; None: there are too few samples."""
     noise = noise_of(path, b, a)
-    if noise.log_error is None:
+    if noise.median is None:
         return None
     base, value = (look_up(each, path)[0].number for each in (a, b))
     better = path.field.better

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kprof.renderers import quantities
+from kprof.renderers.content import Tone, Verdict
 from kprof.renderers.layout import Style
 from kprof.selftest.records import Check, ProbeResult, SelftestResult
 
@@ -116,4 +117,5 @@ def _verdict(result: SelftestResult, style: Style) -> list[str]:
     text = f"{counts['ok']} of {sum(counts.values())} probes agree, {right} of {len(checks)} checks"
     if counts["failed"]:
         text += f"; {counts['failed']} could not be tried"
-    return style.labelled("AGREES" if result.passed else "MISSES", text, "green" if result.passed else "red")
+    tone: Tone = "good" if result.passed else "bad"
+    return style.verdict(Verdict(label="AGREES" if result.passed else "MISSES", text=text, tone=tone))
