@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +20,15 @@ from kprof.collectors.ncu_run.tool_log import most_passes
 from kprof.counter_evidence import CounterRun, CountersEvidence
 from kprof.errors import KprofError
 from kprof.evidence import Fault, Reason, Side
+from kprof.subprocesses.processes import worker_pid
 from kprof.worker.outcome import Outcome
-from kprof.worker.processes import worker_pid
 from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits, Tool, Worker
 
 REPORT_FILE: Final = "report.ncu-rep"
 LOG_FILE: Final = "ncu.log"
 _MOST_LOG_BYTES: Final = 4_000_000
+_ENVIRONMENT: Final = {"LC_ALL": "C", "KPROF_UNDER_NCU": "1"}
 _PASSES: Final = "profiler__replayer_passes"
 
 
@@ -86,7 +84,7 @@ def run_ncu(around: Surroundings, plan: RunPlan) -> RunResult:
     )
     tool = Tool(
         lambda folder: ncu_command(around.tool, plan.metrics, plan.settings, folder / REPORT_FILE, folder / LOG_FILE),
-        _tool_environment(),
+        _ENVIRONMENT,
     )
     began = time.monotonic()
     with Worker(request, tool=tool) as worker:
@@ -122,19 +120,6 @@ def _did(plan: RunPlan, evidence: CountersEvidence, log: str, seconds: float, co
         passes=_passes(evidence, log),
         command=command,
     )
-
-
-def _tool_environment() -> dict[str, str]:
-    """Variables of ncu's and of the worker's that it starts, beside its private ``TMPDIR``."""
-    environment = {"LC_ALL": "C", "KPROF_UNDER_NCU": "1"}
-    if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
-        # torch would look for it below TMPDIR: what is compiled already must be found, not compiled again.
-        try:
-            user = getpass.getuser()
-        except (KeyError, OSError, ImportError):
-            return environment
-        environment["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"torchinductor_{user}")
-    return environment
 
 
 def _tool_run(tool: NcuTool, outcome: Outcome, log: str, report_written: bool, filtered: bool) -> ToolRun:

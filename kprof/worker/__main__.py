@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import resource
 import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from kprof.worker.processes import PID_FILE, adopt_orphans, end_strays
-from kprof.worker.watcher import start_watcher, stop_watcher
+from kprof.subprocesses.limits import limit_this_process
+from kprof.subprocesses.processes import PID_FILE, adopt_orphans, end_strays
+from kprof.subprocesses.watcher import start_watcher, stop_watcher
 
 
 def _require_current_folder(instead: Path) -> None:
@@ -40,10 +40,10 @@ def _leave_current_folder() -> None:
 
 
 def _contain() -> None:
-    """No core files; a crash or a hang shows its stack; orphans are ended with this process."""
+    """Bounded files; a crash or a hang shows its stack; orphans are ended with this process."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_this_process()
     adopt_orphans()
 
 

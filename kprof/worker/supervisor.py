@@ -7,7 +7,6 @@ Everything here is bounded: reading output, waiting for an exit, waiting after a
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -20,10 +19,11 @@ from typing import Final
 import msgspec
 
 from kprof.evidence import Fault, Side, Stage
+from kprof.subprocesses.private import no_temporary_folder, private_folder
+from kprof.subprocesses.processes import LAUNCHER, descendants, end_group, worker_pid
 from kprof.worker.endings import build_timeout_fault, corruption_fault, exit_fault, timeout_fault
+from kprof.worker.environment import worker_environment
 from kprof.worker.outcome import Outcome, UpdateReader
-from kprof.worker.private import no_temporary_folder, private_folder
-from kprof.worker.processes import descendants, end_group, worker_pid
 from kprof.worker.protocol import (
     GO_FILE,
     REQUEST_FILE,
@@ -39,8 +39,7 @@ from kprof.worker.tail import Tail
 POLL_S: Final = 0.02
 SLOWEST_POLL_S: Final = 0.1
 STACK_DUMP_S: Final = 0.3
-_LAUNCHER: Final = (sys.executable, "-m", "kprof.worker.launcher")
-_TOOL_TEMPORARY: Final = "tmp"
+_SCRATCH: Final = "tmp"
 _LAST_STEPS: Final = 100
 """Steps in which what a worker left unread is read, once it was ended."""
 
@@ -95,7 +94,7 @@ class Tool:
     command: Callable[[Path], tuple[str, ...]]
     """Its command line up to the worker's, from the private folder, which is gone once the worker is closed."""
     environment: Mapping[str, str]
-    """Variables beside the worker's; ``TMPDIR`` is always a folder in the private one."""
+    """Variables beside the worker's."""
 
 
 class Worker:
@@ -121,13 +120,13 @@ class Worker:
         self._private = private_folder()
         self.folder = Path(self._private.name)
         """The private folder."""
-        environment = _worker_environment(Path(request.cache_dir))
+        environment = worker_environment(Path(request.cache_dir), self.folder / _SCRATCH)
         try:
             (self.folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
             (self.folder / UPDATES_FILE).touch()
+            (self.folder / _SCRATCH).mkdir()
             if tool is not None:
-                (self.folder / _TOOL_TEMPORARY).mkdir()
-                environment |= {**tool.environment, "TMPDIR": str(self.folder / _TOOL_TEMPORARY)}
+                environment |= tool.environment
         except OSError as error:
             self._private.cleanup()
             raise no_temporary_folder(error) from error
@@ -145,7 +144,7 @@ class Worker:
         direct = (*self.command, str(watched), str(self.folder))
         try:
             return subprocess.Popen(
-                (*_LAUNCHER, str(watched), *self.command) if by_tool else direct,
+                (*LAUNCHER, str(watched), *self.command) if by_tool else direct,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -184,28 +183,6 @@ class Worker:
         os.close(self._life)
         self._tail.close()
         self._private.cleanup()
-
-
-def _worker_environment(cache_root: Path) -> dict[str, str]:
-    """The caller's environment, with kprof importable from wherever this kprof is, and the current folder not first.
-
-    Where torch's bytecode is nowhere kept (an image that forbids it), each worker would compile some thousand modules
-    again, 3 to 4 s of its start: then it is kept in kprof's cache.
-    """
-    environment = dict(os.environ, PYTHONSAFEPATH="1", PYTHONUNBUFFERED="1")
-    package_root = str(Path(__file__).resolve().parents[2])
-    if package_root not in (str(Path(p).resolve()) for p in sys.path if p and Path(p).name == "site-packages"):
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
-    if not _torch_is_compiled():
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment["PYTHONPYCACHEPREFIX"] = str(cache_root / "bytecode")
-    return environment
-
-
-def _torch_is_compiled() -> bool:
-    """Torch's bytecode lies beside it, as after any usual installation (true too where torch is not found)."""
-    spec = importlib.util.find_spec("torch")
-    return spec is None or spec.cached is None or Path(spec.cached).exists()
 
 
 def _follow(

@@ -20,7 +20,7 @@ from kprof.collectors.ncu_run.tool import (
     parse_metrics,
 )
 from kprof.errors import CannotMeasureError
-from kprof.worker.processes import process_stat
+from kprof.subprocesses.processes import process_stat
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "ncu"
 

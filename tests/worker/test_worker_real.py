@@ -10,7 +10,7 @@ import pytest
 
 from kprof.capture import Capture
 from kprof.collection import Plan, collect
-from kprof.worker.processes import process_stat
+from kprof.subprocesses.processes import process_stat
 from kprof.worker.supervisor import Limits
 
 REF = """

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from kprof.evidence import Fault, Side, Workload
-from kprof.worker import processes, supervisor
+from kprof.subprocesses import processes
+from kprof.worker import supervisor
 from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update, encode_side
 from kprof.worker.supervisor import Limits, Worker

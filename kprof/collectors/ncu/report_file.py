@@ -7,7 +7,6 @@ results or none. So the file's frame is looked at first.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from kprof.counter_evidence import CountersEvidence, MetricAbsence, ProfiledLaun
 from kprof.counters.resolve import DEVICE_NAME, is_wanted
 from kprof.errors import InputFileError
 from kprof.evidence import Reason
+from kprof.subprocesses.private import private_folder
 
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 """Beginning of a compressed report (``.ncu-repz``)."""
@@ -79,7 +79,7 @@ def _under_its_suffix(path: Path, compressed: bool) -> Iterator[Path]:
     if compressed == (path.suffix == _COMPRESSED_SUFFIX):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="kprof-") as folder:
+    with private_folder() as folder:
         link = Path(folder, "report").with_suffix(_COMPRESSED_SUFFIX if compressed else _SUFFIX)
         link.symlink_to(path)
         yield link

@@ -11,9 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
-import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +21,10 @@ import msgspec
 from kprof.counters.names import DURATION
 from kprof.errors import CannotMeasureError, UsageError
 from kprof.files import write_whole
+from kprof.subprocesses.asking import ask
 
 ANSWER_S: Final = 60.0
 """Longest wait for one answer; a list of metrics takes ncu 2025.3.1 0.8 s."""
-_REAP_S: Final = 5.0
-_MOST_BYTES: Final = 20_000_000
 _USUAL_PLACES: Final = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/usr/local/cuda-*/bin/ncu")
 _VERSION: Final = re.compile(r"^Version (\d+(?:\.\d+)+)", re.MULTILINE)
 _CHIPS: Final = re.compile(r"^[a-z]{2}[0-9]{2}[0-9a-z](?:, *[a-z]{2}[0-9]{2}[0-9a-z])*$", re.MULTILINE)
@@ -108,7 +104,7 @@ def _elsewhere() -> Path | None:
 
 def describe_ncu(path: Path, cache_root: Path) -> NcuTool:
     """Ask an ncu for its version, chips and options. What it does not answer is left open, never an error."""
-    banner = (_ask(path, "--version") or "").strip()
+    banner = (ask(path, "--version", limit_s=ANSWER_S) or "").strip()
     version = _VERSION.search(banner)
     tool = NcuTool(path=path, banner=banner if version else "", version=version[1] if version else None)
     if not tool.banner:
@@ -185,41 +181,10 @@ def _answer(
             kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
             if kept.banner == tool.banner and kept.answer:
                 return kept.answer
-    answer = parse(_ask(tool.path, *arguments) or "")
+    answer = parse(ask(tool.path, *arguments, limit_s=ANSWER_S) or "")
     if tool.banner and answer:
         # A cache that cannot be written costs time alone.
         with contextlib.suppress(OSError, UsageError):
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, msgspec.json.encode(_Kept(tool.banner, answer)))
     return answer
-
-
-def _ask(path: Path, *arguments: str) -> str | None:
-    """What ncu prints; None where it cannot be started, fails, or takes too long. Bounded, and nothing stays behind."""
-    # To a file: who holds a pipe open keeps its reader waiting, whoever has ended.
-    with tempfile.TemporaryDirectory(prefix="kprof-ncu-", ignore_cleanup_errors=True) as folder:
-        printed = Path(folder) / "printed"
-        environment = dict(os.environ, LC_ALL="C", TMPDIR=folder)
-        try:
-            with printed.open("wb") as stream:
-                process = subprocess.Popen(
-                    [str(path), *arguments],
-                    stdin=subprocess.DEVNULL,
-                    stdout=stream,
-                    stderr=subprocess.STDOUT,
-                    env=environment,
-                    start_new_session=True,
-                )
-        except OSError:
-            return None
-        try:
-            status: int | None = process.wait(ANSWER_S)
-        except subprocess.TimeoutExpired:
-            status = None
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_REAP_S)
-        with printed.open("rb") as stream:
-            text = stream.read(_MOST_BYTES).decode("utf-8", "replace")
-    return text if status == 0 else None

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from kprof.evidence import Workload
-from kprof.worker.launcher import CANNOT_START
+from kprof.subprocesses.launcher import CANNOT_START
+from kprof.subprocesses.processes import process_stat, worker_pid
 from kprof.worker.outcome import Outcome
-from kprof.worker.processes import process_stat, worker_pid
 from kprof.worker.protocol import Request
 from kprof.worker.supervisor import Limits, Tool, Worker
 

@@ -1,4 +1,4 @@
-"""``python -m kprof.worker.launcher PIPE PROGRAM ...``: become a program that starts the worker, watched like one.
+"""``python -m kprof.subprocesses.launcher PIPE PROGRAM ...``: become a program, watched as a worker is.
 
 Such a program (ncu) knows nothing of the command's life: the watcher that is started here ends its whole group once the
 command is gone, as it does for a worker that is started directly.
@@ -11,8 +11,8 @@ import signal
 import sys
 from typing import Final, NoReturn
 
-from kprof.worker.processes import adopt_orphans
-from kprof.worker.watcher import start_watcher
+from kprof.subprocesses.processes import adopt_orphans
+from kprof.subprocesses.watcher import start_watcher
 
 CANNOT_START: Final = 127
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kprof.errors import CannotMeasureError
-from kprof.worker.private import private_folder
-from kprof.worker.processes import process_stat
+from kprof.subprocesses.private import private_folder
+from kprof.subprocesses.processes import process_stat
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,7 @@ workers[0].follow(Limits(), lambda update: None)
 WORKER = """
 import ctypes, os, signal, subprocess, sys, time
 from pathlib import Path
-from kprof.worker.watcher import start_watcher
+from kprof.subprocesses.watcher import start_watcher
 watcher = start_watcher(int(sys.argv[-2]))
 ctypes.CDLL(None).prctl(36, 1)
 child = subprocess.Popen(['sleep', '600'], preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))

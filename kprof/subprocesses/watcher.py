@@ -12,7 +12,7 @@ import signal
 import time
 from typing import Final, NoReturn
 
-from kprof.worker.processes import end_strays
+from kprof.subprocesses.processes import end_strays
 
 _MOST_DESCRIPTORS: Final = 4096
 _STOP_WAITS: Final = 50

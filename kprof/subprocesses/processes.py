@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
+LAUNCHER: Final = (sys.executable, "-m", "kprof.subprocesses.launcher")
+"""Followed by the read end of a pipe that ends with this process, then a program: runs it, and ends it with us."""
 TERM_GRACE_S: Final = 2.0
 REAP_S: Final = 5.0
 PID_FILE: Final = "pid"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kprof.errors import CannotMeasureError
-from kprof.worker.processes import process_stat
+from kprof.subprocesses.processes import process_stat
 
 _PREFIX: Final = "kprof-"
 _OWNER_FILE: Final = "owner"
