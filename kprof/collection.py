@@ -6,6 +6,7 @@ import hashlib
 import os
 import statistics
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +22,7 @@ from kprof.counter_collection.options import CounterOptions
 from kprof.counter_evidence import COUNTER_BLOCKS
 from kprof.errors import InputFileError
 from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
+from kprof.turns import DEFAULT_TIMEOUT_S, turn_on
 from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits, Worker
@@ -52,26 +54,38 @@ class Plan:
     command: tuple[str, ...] = ()
     counter_options: CounterOptions = field(default_factory=CounterOptions)
     """How ncu is run."""
+    lock_timeout_s: float = DEFAULT_TIMEOUT_S
+    """How long to wait for other runs on the same GPU."""
 
 
-def collect(plan: Plan, on_update: Callable[[Update], None]) -> Capture:
-    """Run the workers that ``plan`` needs and keep all that they answer.
+def collect(
+    plan: Plan, on_update: Callable[[Update], None], on_wait: Callable[[str], None] = lambda board: None
+) -> Capture:
+    """Run the workers that ``plan`` needs and keep all that they answer. A GPU is held against other runs meanwhile.
 
     Args:
         plan: what to measure.
         on_update: told of each update as it arrives.
+        on_wait: told where another run holds the device, which is waited for.
 
     Raises:
         InputFileError: a file cannot be read.
+        CannotMeasureError: other runs held the device for too long.
     """
-    return _Collection(plan, on_update).run()
+    with ExitStack() as turn:
+        return _Collection(plan, on_update, on_wait, turn).run()
 
 
 class _Collection:
     """The evidence of one run while it grows."""
 
-    def __init__(self, plan: Plan, on_update: Callable[[Update], None]) -> None:
-        self.plan, self.on_update = plan, on_update
+    def __init__(
+        self, plan: Plan, on_update: Callable[[Update], None], on_wait: Callable[[str], None], turn: ExitStack
+    ) -> None:
+        self.plan, self.on_update, self.on_wait = plan, on_update, on_wait
+        self.turn = turn
+        """Closed in the end: it holds the device against other runs."""
+        self.has_turn = False
         self.asked = _workload(plan)
         self.evidence: dict[str, Any] = {"workload": self.asked, "environment": Environment(device=plan.device)}
         self.faults: list[Fault] = []
@@ -129,11 +143,15 @@ class _Collection:
         self.evidence["environment"] = environment
 
     def _on_main_update(self, update: Update) -> None:
-        """Start the launches process while the main one checks precision, and hold it: its imports take seconds.
+        """Wait for the device's turn, and start the launches process while the main one checks precision, and hold it.
 
-        On CUDA only, where what is timed runs on the device, and where there are processors to spare for it.
+        Its imports take seconds. On CUDA only, where what is timed runs on the device, and where there are processors
+        to spare for it.
         """
         self.on_update(update)
+        if update.waits_for is not None and not self.has_turn:
+            self.turn.enter_context(turn_on(update.waits_for, self.plan.lock_timeout_s, self.on_wait))
+            self.has_turn = True
         device = update.environment.device if update.environment is not None else ""
         if device.startswith("cuda") and self._needs_launches(device) and (os.cpu_count() or 1) >= _SPARE_PROCESSORS:
             self.held = self.held or Worker(self._request(("launches",), held=True, describe=False))
@@ -145,7 +163,7 @@ class _Collection:
             asked -= {"precision"}
         stages = tuple(stage for stage in MAIN_STAGES if stage in asked)
         for losses in range(1, _MOST_LOSSES + 1):
-            with Worker(self._request(stages)) as worker:
+            with Worker(self._request(stages, takes_turn=not self.has_turn)) as worker:
                 outcome = worker.follow(self.plan.limits, self._on_main_update)
             self._keep(outcome)
             lost_by = outcome.lost_by

@@ -35,6 +35,12 @@ class Progress:
         if update.finished == "worker":
             self._finish()
 
+    def on_wait(self, board: str) -> None:
+        """Another run holds the device."""
+        self._show("waiting for another kprof")
+        if not self._quiet:
+            self._say(f"kprof: waiting for another kprof on {board}")
+
     def _show(self, doing: str) -> None:
         if self._status is not None:
             self._status.update(f"kprof: {doing}")
@@ -42,12 +48,14 @@ class Progress:
     def _finish(self) -> None:
         now = time.monotonic()
         if self._stage and not self._quiet:
-            line = f"kprof: {self._stage} {now - self._since:.1f} s"
-            if self._status is not None:
-                self._status.console.print(line, highlight=False, markup=False, style="dim")
-            else:
-                click.echo(line, err=True)
+            self._say(f"kprof: {self._stage} {now - self._since:.1f} s")
         self._stage, self._since = "", now
+
+    def _say(self, line: str) -> None:
+        if self._status is not None:
+            self._status.console.print(line, highlight=False, markup=False, style="dim")
+        else:
+            click.echo(line, err=True)
 
 
 @contextmanager

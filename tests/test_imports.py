@@ -26,7 +26,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("counters", "floor_evidence"),
     ("probe_evidence",),
     ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
-    ("evidence", "board", "yamlfile", "metrics", "files", "cache", "programs", "subprocesses", "report_json", "exit_codes"),
+    (
+        "evidence", "board", "yamlfile", "metrics", "files", "cache", "programs", "subprocesses", "turns",
+        "report_json", "exit_codes",
+    ),  # fmt: skip
     ("statistics", "resources", "errors", "__init__"),
 )
 # Analysis and what collects evidence know nothing of each other; both know only records.

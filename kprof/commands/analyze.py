@@ -36,6 +36,7 @@ from kprof.renderers.json import render_json
 from kprof.renderers.layout import Style
 from kprof.report import Report, build_report, exit_code
 from kprof.roofline import RoofChoice
+from kprof.turns import DEFAULT_TIMEOUT_S
 from kprof.worker.supervisor import Limits
 
 _WRONG: Final = 1
@@ -103,6 +104,13 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--keep-ncu-report", type=FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
+@click.option(
+    "--lock-timeout",
+    type=Seconds(),
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    help="Seconds to wait for other runs on the same GPU.",
+)
 @gate_options
 @click.pass_context
 def command(
@@ -136,6 +144,7 @@ def command(
     keep_ncu_report: Path | None,
     timeout: float,
     build_timeout: float,
+    lock_timeout: float,
     **gate_settings: Any,
 ) -> None:
     """Measure a kernel against its reference.
@@ -179,6 +188,7 @@ def command(
                 clock_control=clock_control,
                 keep_report=keep_ncu_report,
             ),
+            lock_timeout_s=lock_timeout,
         )
         require_surroundings()
         report = build_report(_measure(plan, save_capture, quiet), gpu=board, roof=roof)
@@ -215,7 +225,7 @@ def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:
             "torch_missing", "torch is not installed", "pip install torch; reports and captures can be read without."
         )
     with following(quiet) as progress:
-        capture = collect(plan, progress.on_update)
+        capture = collect(plan, progress.on_update, progress.on_wait)
     if save_capture is not None:
         write_whole(save_capture, encode_capture(capture))
     return capture

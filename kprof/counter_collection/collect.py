@@ -1,17 +1,17 @@
-"""From a request to what ncu measured of it: finds ncu, asks what it can, keeps others off the board, runs it."""
+"""From a request to what ncu measured of it: finds ncu, asks what it can, runs it.
+
+The caller holds the device against other runs: ncu's own lock lies in the temporary folder, here a private one.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import filelock
 import msgspec
 
-from kprof.cache import locked
 from kprof.collectors.ncu_run.failures import not_started
 from kprof.collectors.ncu_run.preflight import mig_warning, permission_reason
 from kprof.collectors.ncu_run.tool import chip_of, describe_ncu, find_ncu, known_metrics
@@ -58,9 +58,8 @@ def collect_counters(
             return Collected(None, (not_started(denied),), version)
         expected = expected_kernels(launches, options.kernel_filter)
         _require_kernels(expected)
-        with _alone_on(environment, cache_root, limits.stage_s):
-            around = Surroundings(tool, request, limits, on_update, read_report or _own_reader())
-            collected = Collection(around, options, expected, known).run()
+        around = Surroundings(tool, request, limits, on_update, read_report or _own_reader())
+        collected = Collection(around, options, expected, known).run()
     except CannotMeasureError as error:
         reason = Reason(code=error.code, message=error.message, hint=error.hint)
         return Collected(None, (not_started(reason),), version)
@@ -89,28 +88,3 @@ def _require_kernels(expected: Expected) -> None:
             "all kernels are collectives (NCCL), which wait for one another and never end under ncu",
             "Pick kernels with --kernel.",
         )
-
-
-@contextmanager
-def _alone_on(environment: Environment, cache_root: Path, timeout_s: float) -> Iterator[None]:
-    """Hold the board against other runs of kprof's: their kernels would be in each other's counters.
-
-    ncu's own lock lies in the temporary folder, which is a private one here. This one is freed when its holder dies.
-
-    Raises:
-        CannotMeasureError: another run held it all that time.
-    """
-    with ExitStack() as stack:
-        try:
-            board = environment.gpu_uuid or environment.device.replace(":", "-")
-            stack.enter_context(locked(cache_root / "ncu" / board, timeout_s))
-        except filelock.Timeout as error:
-            raise CannotMeasureError(
-                "counters_busy",
-                "another kprof has been profiling this GPU all the time",
-                "Run them one after the other.",
-            ) from error
-        except OSError:
-            # A cache that cannot be written: go without.
-            pass
-        yield

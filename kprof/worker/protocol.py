@@ -32,6 +32,7 @@ UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
 REQUEST_FILE: Final = "request.json"
 GO_FILE: Final = "go"
+TURN_FILE: Final = "turn"
 STACKS_SIGNAL: Final = signal.SIGUSR1
 """Asks a worker to print the stack of each of its threads."""
 _SIDE_BYTES: Final[dict[bytes, Side | None]] = {b"k": "kernel", b"r": "ref", b"-": None}
@@ -52,6 +53,8 @@ class Request(Record, frozen=True, kw_only=True):
     """Answer with environment, workload and build too: once a run is enough."""
     held: bool = False
     """Wait, once everything is imported and before any device is touched, for the command to let it go on."""
+    takes_turn: bool = False
+    """Wait, before anything runs on a GPU, for the command to hold that device against other runs."""
     headline_only: bool = False
     """Time only what the headline needs: a repeat in a fresh process."""
     profiled_sides: tuple[Side, ...] = ("kernel", "ref")
@@ -70,6 +73,8 @@ class Update(Record, frozen=True, kw_only=True):
     """A stage that is over, or the worker itself: the last line of a worker that ended as it should."""
     building: str | None = None
     """Name of the extension that a compiler may be busy with from now on; empty: over."""
+    waits_for: str | None = None
+    """The device that the worker waits to be let on: its UUID, else its name."""
     fault: Fault | None = None
     workload: Workload | None = None
     environment: Environment | None = None

@@ -15,6 +15,7 @@ import torch
 
 from kprof.collectors.build import BuildWatch
 from kprof.collectors.build_key import choose_cuda_arch
+from kprof.collectors.clocks import board_uuid
 from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
 from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
@@ -27,7 +28,7 @@ from kprof.inspection import describe_inputs
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
-from kprof.worker.protocol import GO_FILE, REQUEST_FILE, Request, Update
+from kprof.worker.protocol import GO_FILE, REQUEST_FILE, TURN_FILE, Request, Update
 from kprof.workload import LoadedWorkload
 
 _HOLD_POLL_S: Final = 0.01
@@ -40,8 +41,8 @@ class Stop(Exception):
 class Session:
     """One worker's run."""
 
-    def __init__(self, request: Request, answers: Answers) -> None:
-        self.request, self.answers = request, answers
+    def __init__(self, request: Request, answers: Answers, folder: Path) -> None:
+        self.request, self.answers, self.folder = request, answers, folder
         self.device = torch.device("cpu")
         self.workload: LoadedWorkload | None = None
         self.watch = BuildWatch(Path(request.cache_dir), self.device, self._on_building)
@@ -51,6 +52,8 @@ class Session:
         self.answers.enter("load")
         with self._faults():
             self.device = self.watch.device = resolve_device(self.request.device)
+            if self.request.takes_turn and self.device.type == "cuda":
+                self._wait_for_turn()
             self._prepare()
             if self.request.describe:
                 self.answers.send(Update(environment=collect_environment(self.device, self.request.command)))
@@ -67,6 +70,11 @@ class Session:
             torch.cuda.set_device(self.device)
             arch = choose_cuda_arch(self.device, os.environ.get("TORCH_CUDA_ARCH_LIST"))
             os.environ["TORCH_CUDA_ARCH_LIST"] = arch
+
+    def _wait_for_turn(self) -> None:
+        """Nothing of this process is on the device yet but what finding its name takes."""
+        self.answers.send(Update(waits_for=board_uuid(self.device) or str(self.device)))
+        _wait_for(self.folder / TURN_FILE)
 
     def _on_building(self, name: str) -> None:
         self.answers.send(Update(building=name))
@@ -179,16 +187,21 @@ class Session:
                 raise Stop from error
 
 
+def _wait_for(file: Path) -> None:
+    while not file.exists():
+        time.sleep(_HOLD_POLL_S)
+
+
 def run_request(folder: Path) -> int:
     """Read the request in ``folder``, do it, and say so in the end. Returns the status to leave with."""
     request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
-    while request.held and not (folder / GO_FILE).exists():
-        time.sleep(_HOLD_POLL_S)
+    if request.held:
+        _wait_for(folder / GO_FILE)
     answers = Answers(folder)
     # Bound before user code can replace them.
     send: Callable[[Update], Any] = answers.send
     try:
-        Session(request, answers).run()
+        Session(request, answers, folder).run()
     except Stop:
         return 3
     send(Update(finished="worker"))

@@ -29,6 +29,7 @@ from kprof.worker.protocol import (
     REQUEST_FILE,
     SIDE_FILE,
     STACKS_SIGNAL,
+    TURN_FILE,
     UPDATES_FILE,
     Request,
     Update,
@@ -166,7 +167,8 @@ class Worker:
 
         Args:
             limits: its bounds; its time starts now.
-            on_update: called with each update as it arrives, in order.
+            on_update: called with each update as it arrives, in order. A worker that waits for a device goes on when
+            the call that told so returns.
 
         Returns:
             All that it answered, with the fault that ended the worker where one did.
@@ -192,7 +194,7 @@ def _follow(
     clock = _Clock(limits)
     clock.start("load")
     with UpdateReader(folder / UPDATES_FILE) as reader:
-        expired = _watch(process, reader, outcome, clock, on_update)
+        expired = _watch(process, reader, outcome, clock, _letting_on(folder, clock, on_update))
         if expired:
             _ask_for_stacks(process, folder)
             end_group(process)
@@ -239,6 +241,18 @@ def _watch(
             # Each look wakes a processor that a sample may be running on: look less often while nothing arrives.
             poll_s = POLL_S if arrived else min(poll_s * 1.5, SLOWEST_POLL_S)
             time.sleep(poll_s)
+
+
+def _letting_on(folder: Path, clock: _Clock, on_update: Callable[[Update], None]) -> Callable[[Update], None]:
+    """``on_update``, and after it a worker that waits for a device may go on: the wait is none of its stage's time."""
+
+    def told(update: Update) -> None:
+        on_update(update)
+        if update.waits_for is not None:
+            (folder / TURN_FILE).touch()
+            clock.start(clock.stage)
+
+    return told
 
 
 def _read_last(reader: UpdateReader, outcome: Outcome) -> None:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import filelock
 import msgspec
 import pytest
 from fake_ncu import VERSION, fake_ncu, on_path
@@ -436,16 +435,6 @@ def test_a_hang_ends_with_all_that_it_started_and_names_the_kernel(bench: Bench)
     assert 'it was profiling "ring" (launch 3)' in fault.message
     stat = process_stat(int((bench.folder / "child").read_text()))
     assert stat is None or stat.ended
-
-
-def test_another_run_on_the_same_board_is_waited_for_no_longer_than_a_stage(bench: Bench) -> None:
-    bench.ncu()
-    board = bench.folder / "cache" / "ncu" / "GPU-1"
-    board.mkdir(parents=True)
-    with filelock.FileLock(str(board / ".kprof.lock")):
-        found = bench.collect(limit_s=0.3)
-    assert [fault.code for fault in found.faults] == ["counters_busy"]
-    assert not (bench.folder / "started").exists()
 
 
 def test_the_real_worker_says_that_it_has_no_gpu(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
