@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from kprof.errors import UsageError
 
@@ -119,21 +119,38 @@ def _write_into(path: Path, found: os.stat_result, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=".kprof.", dir=target.parent)
-    made = Path(name)
+    made = target.with_name(f".kprof.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        made.chmod(0o666 & ~_umask())
+        # Without a name while it is written, where the file system can: a kill leaves nothing of it.
+        if not _write_unnamed(made, data):
+            _write_named(made, data)
         made.replace(target)
     except BaseException:
         made.unlink(missing_ok=True)
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _write_unnamed(made: Path, data: bytes) -> bool:
+    """Write a file and name it when it is whole; False where the system has no files without a name."""
+    try:
+        handle = os.open(made.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except (AttributeError, OSError):
+        return False
+    with os.fdopen(handle, "wb") as stream:
+        _write_down(stream, data)
+        try:
+            os.link(f"/proc/self/fd/{handle}", made, follow_symlinks=True)
+        except OSError:
+            return False
+    return True
+
+
+def _write_named(made: Path, data: bytes) -> None:
+    with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666), "wb") as stream:
+        _write_down(stream, data)
+
+
+def _write_down(stream: BinaryIO, data: bytes) -> None:
+    stream.write(data)
+    stream.flush()
+    os.fsync(stream.fileno())
