@@ -26,6 +26,7 @@ from kprof.evidence import (
     TimingEvidence,
     Workload,
 )
+from kprof.files import read_whole
 from kprof.floor_evidence import FloorEvidence
 
 CAPTURE_VERSION: Final = 1
@@ -117,8 +118,4 @@ def decode_capture(data: bytes, source: str) -> Capture:
 
 def load_capture(path: Path) -> Capture:
     """Read a capture file; see `decode_capture` for what is refused."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
-    return decode_capture(data, str(path))
+    return decode_capture(read_whole(path), str(path))

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and writing into what is no file."""
+"""Files that people name: read up to a bound, written so that a reader never sees half of one, or written into."""
 
 from __future__ import annotations
 
@@ -10,9 +10,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from kprof.errors import UsageError
+from kprof.errors import InputFileError, UsageError
 
+MOST_BYTES: Final = 256 * 2**20
+"""Read of a file at most: nothing that kprof reads whole comes near it, and ``/dev/zero`` has no end."""
 _ELSEWHERE: Final = "Give another place."
+
+
+def read_whole(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file, or of a pipe.
+
+    Raises:
+        InputFileError: it cannot be read, or has more than ``most_bytes``.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(most_bytes + 1)
+    except OSError as error:
+        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
+    if len(data) > most_bytes:
+        raise InputFileError(f"{path} has more than {most_bytes / 1e6:.0f} MB: it is something else", "Check the path.")
+    return data
 
 
 def require_writable(path: Path) -> None:

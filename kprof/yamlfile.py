@@ -14,9 +14,12 @@ from typing import Any, Final
 import yaml
 
 from kprof.errors import InputFileError
+from kprof.files import read_whole
 
 KeyPath = tuple[str | int, ...]
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MOST_BYTES: Final = 2**20
+"""The largest spec that travels with kprof has 7 kB."""
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _WORDS: Final[dict[str, bool | None]] = {"": None, "~": None, "null": None, "true": True, "false": False}
@@ -112,9 +115,7 @@ def read_yaml(path: Path) -> YamlDocument:
         InputFileError: missing, unreadable, not UTF-8, or refused by `YamlDocument`.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
+        text = read_whole(path, _MOST_BYTES).decode()
     except UnicodeDecodeError as error:
         message = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise InputFileError(message, "Save it as UTF-8.") from error

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kprof.errors import UsageError
-from kprof.files import require_writable, same_file, write_whole
+from kprof import files
+from kprof.errors import InputFileError, UsageError
+from kprof.files import read_whole, require_writable, same_file, write_whole
 
 
 def test_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -21,6 +22,25 @@ def test_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None:
     write_whole(target, b"new")
     assert target.read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+@pytest.mark.parametrize("missing", ["O_TMPFILE", "link"])
+def test_where_files_need_names_they_are_written_whole_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    if missing == "link":
+        monkeypatch.setattr(files.os, "link", _cannot)
+    else:
+        monkeypatch.delattr(files.os, "O_TMPFILE", raising=False)
+    write_whole(tmp_path / "r.json", b"new")
+    assert (tmp_path / "r.json").read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_what_has_no_end_is_read_up_to_a_bound() -> None:
+    with pytest.raises(InputFileError, match="/dev/zero has more than 1 MB: it is something else"):
+        read_whole(Path("/dev/zero"), 1_000_000)
+    assert read_whole(Path(__file__)).decode().startswith('"""A file is the old one')
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -123,3 +143,7 @@ def test_one_file_under_two_names(tmp_path: Path) -> None:
     real.touch()
     assert same_file(real, tmp_path / "." / "link")
     assert not same_file(real, tmp_path / "other")
+
+
+def _cannot(*_: object, **__: object) -> None:
+    raise OSError(18, "Invalid cross-device link")

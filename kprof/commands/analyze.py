@@ -161,7 +161,8 @@ def command(
     board = resolve_gpu(gpu) if gpu is not None else None
     gates = request.load()
     if capture_file is not None:
-        report = build_report(load_capture(capture_file), source="replayed", gpu=board, roof=roof)
+        capture = load_capture(capture_file)
+        report = build_report(capture, source="replayed", gpu=board, roof=roof)
     else:
         assert kernel is not None
         require_utf8(entry, "--entry")
@@ -191,8 +192,15 @@ def command(
             lock_timeout_s=lock_timeout,
         )
         require_surroundings()
-        report = build_report(_measure(plan, save_capture, quiet), gpu=board, roof=roof)
-    ctx.exit(_deliver_judged(report, gates, format_, output, quiet, html))
+        capture = _measure(plan, quiet)
+        report = build_report(capture, gpu=board, roof=roof)
+    try:
+        code = _deliver_judged(report, gates, format_, output, quiet, html)
+    finally:
+        # What was measured is kept, whatever became of the other files.
+        if save_capture is not None:
+            write_whole(save_capture, encode_capture(capture))
+    ctx.exit(code)
 
 
 def _deliver_judged(
@@ -219,16 +227,13 @@ def _deliver_judged(
     return code
 
 
-def _measure(plan: Plan, save_capture: Path | None, quiet: bool) -> Capture:
+def _measure(plan: Plan, quiet: bool) -> Capture:
     if importlib.util.find_spec("torch") is None:
         raise CannotMeasureError(
             "torch_missing", "torch is not installed", "pip install torch; reports and captures can be read without."
         )
     with following(quiet) as progress:
-        capture = collect(plan, progress.on_update, progress.on_wait)
-    if save_capture is not None:
-        write_whole(save_capture, encode_capture(capture))
-    return capture
+        return collect(plan, progress.on_update, progress.on_wait)
 
 
 def _say_why(report: Report, code: int) -> None:

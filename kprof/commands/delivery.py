@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def deliver(report: Report, format_: str, output: Path | None, quiet: bool, html: Path | None = None) -> None:
-    """Write the report, and tell people what is in it.
+    """Write the report, and tell people what is in it. What cannot go to its file goes to stdout: it is not lost.
 
     Args:
         report: what to write.
@@ -30,8 +30,17 @@ def deliver(report: Report, format_: str, output: Path | None, quiet: bool, html
         output: the file; None: stdout.
         quiet: no summary on stderr.
         html: the file of a page, which is written too.
+
+    Raises:
+        UsageError: a file cannot be written.
     """
-    put_report(report, format_, output)
+    try:
+        put_report(report, format_, output)
+    except UsageError as error:
+        if output is None or sys.stdout is None or (FORMATS[format_].binary and sys.stdout.isatty()):
+            raise
+        put_report(report, format_, None)
+        raise UsageError(error.message, f"The report went to stdout instead. {error.hint}") from error
     if html is not None:
         put_report(report, "html", html)
     if not quiet and not (format_ == "text" and output is None):
