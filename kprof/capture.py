@@ -28,6 +28,7 @@ from kprof.evidence import (
 )
 from kprof.files import read_whole
 from kprof.floor_evidence import FloorEvidence
+from kprof.sanitizer_evidence import SanitizerEvidence
 
 CAPTURE_VERSION: Final = 1
 _WRITE_ONE = "Give a file written by kprof analyze --save-capture."
@@ -55,6 +56,7 @@ class Capture(Record, frozen=True, kw_only=True):
     floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
     counters: CountersEvidence | None = None
+    sanitizer: SanitizerEvidence | None = None
 
     @property
     def is_imported(self) -> bool:

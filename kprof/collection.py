@@ -22,6 +22,8 @@ from kprof.counter_collection.options import CounterOptions
 from kprof.counter_evidence import COUNTER_BLOCKS
 from kprof.errors import InputFileError
 from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
+from kprof.sanitizer_collection import collect_sanitizer
+from kprof.sanitizer_evidence import SanitizerTool
 from kprof.turns import DEFAULT_TIMEOUT_S, turn_on
 from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
@@ -54,6 +56,8 @@ class Plan:
     command: tuple[str, ...] = ()
     counter_options: CounterOptions = field(default_factory=CounterOptions)
     """How ncu is run."""
+    sanitize: tuple[SanitizerTool, ...] = ()
+    """Tools of compute-sanitizer to run over one call of the kernel."""
     lock_timeout_s: float = DEFAULT_TIMEOUT_S
     """How long to wait for other runs on the same GPU."""
 
@@ -106,6 +110,8 @@ class _Collection:
                 self.held.close()
         if self._loaded() and device.startswith("cuda") and not set(COUNTER_BLOCKS).isdisjoint(self.plan.blocks):
             self._run_counters()
+        if self._loaded() and self.plan.sanitize:
+            self._run_sanitizer()
         if self._goes_on() and "timing" in self.plan.blocks:
             self._run_repeats()
         return Capture(
@@ -141,6 +147,18 @@ class _Collection:
         self.faults.extend(collected.faults)
         environment = msgspec.structs.replace(self.evidence["environment"], ncu=collected.ncu_version)
         self.evidence["environment"] = environment
+
+    def _run_sanitizer(self) -> None:
+        """Asked for by name, so tried also after a hang. It costs no other block."""
+        build = self.evidence.get("build")
+        self.evidence["sanitizer"] = collect_sanitizer(
+            self._request(("sanitizer",), describe=False),
+            self.plan.sanitize,
+            self.plan.limits,
+            self.on_update,
+            environment=self.evidence["environment"],
+            builds=any(side is not None and side.extensions for side in (build.kernel, build.ref)) if build else False,
+        )
 
     def _on_main_update(self, update: Update) -> None:
         """Wait for the device's turn, and start the launches process while the main one checks precision, and hold it.

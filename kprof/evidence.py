@@ -13,11 +13,11 @@ import msgspec
 Side = Literal["kernel", "ref"]
 SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 """As messages call them."""
-Stage = Literal["load", "build", "precision", "timing", "memory", "floor", "launches", "counters"]
+Stage = Literal["load", "build", "precision", "timing", "memory", "floor", "launches", "counters", "sanitizer"]
 Cache = Literal["cold", "warm"]
 Timer = Literal["cupti", "event", "graph", "host", "host_stream"]
 STAGES: Final[tuple[Stage, ...]] = (
-    "load", "build", "precision", "timing", "memory", "floor", "launches", "counters",
+    "load", "build", "precision", "timing", "memory", "floor", "launches", "counters", "sanitizer",
 )  # fmt: skip
 
 

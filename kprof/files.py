@@ -14,6 +14,7 @@ from kprof.errors import InputFileError, UsageError
 
 MOST_BYTES: Final = 256 * 2**20
 """Read of a file at most: nothing that kprof reads whole comes near it, and ``/dev/zero`` has no end."""
+_MOST_LOG_BYTES: Final = 4_000_000
 _ELSEWHERE: Final = "Give another place."
 
 
@@ -31,6 +32,17 @@ def read_whole(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if len(data) > most_bytes:
         raise InputFileError(f"{path} has more than {most_bytes / 1e6:.0f} MB: it is something else", "Check the path.")
     return data
+
+
+def read_text(path: Path, most_bytes: int = _MOST_LOG_BYTES) -> str:
+    """The beginning of a tool's log; empty where there is none. A pipe that user code put there is not waited for."""
+    if not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(most_bytes).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def require_writable(path: Path) -> None:

@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("commands", "progress"),
     ("renderers", "collection", "importing"),
     ("selftest",),
-    ("counter_collection", "report_file", "baselines", "comparison"),
+    ("counter_collection", "sanitizer_collection", "report_file", "baselines", "comparison"),
     ("report", "worker"),
     ("blocks", "collectors"),
     ("bottleneck", "audit"),
@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("capture", "gpuspec"),
     ("counters", "floor_evidence"),
     ("probe_evidence",),
-    ("counter_evidence", "trees", "harness_names", "kernelnames", "specfile"),
+    ("counter_evidence", "sanitizer_evidence", "trees", "harness_names", "kernelnames", "specfile"),
     (
         "evidence", "board", "yamlfile", "metrics", "files", "cache", "programs", "subprocesses", "turns",
         "report_json", "exit_codes",
@@ -43,6 +43,7 @@ APART: tuple[tuple[str, frozenset[str]], ...] = (
     ("worker", frozenset({"blocks", "report", "renderers", "commands", "collection"})),
     ("collection", frozenset({"blocks", "report", "renderers", "commands", "collectors", "workload"})),
     ("counter_collection", frozenset({"blocks", "report", "renderers", "commands", "workload"})),
+    ("sanitizer_collection", frozenset({"blocks", "report", "renderers", "commands", "workload"})),
     ("importing", frozenset({"blocks", "report", "renderers", "commands", "worker", "workload"})),
 )
 TORCH_SIDE = {"workload", "inspection", "trees", "harness_names", "collectors"}

@@ -22,6 +22,7 @@ from kprof.commands.analyze_arguments import (
     require_pattern,
     require_surroundings,
     require_utf8,
+    sanitizer_tools,
     source_file,
 )
 from kprof.commands.delivery import deliver, require_place
@@ -101,6 +102,9 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
     show_default=True,
     help="As of ncu: base locks the clocks.",
 )
+@click.option(
+    "--sanitize", metavar="TOOL,...", help="Run these tools of compute-sanitizer too: memcheck, racecheck, initcheck."
+)
 @click.option("--keep-ncu-report", type=FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
@@ -141,6 +145,7 @@ def command(
     counters: Literal["default", "full"],
     cache_control: Literal["all", "none"],
     clock_control: Literal["none", "base"],
+    sanitize: str | None,
     keep_ncu_report: Path | None,
     timeout: float,
     build_timeout: float,
@@ -149,8 +154,8 @@ def command(
 ) -> None:
     """Measure a kernel against its reference.
 
-    JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong, 2 usage,
-    3 could not measure, 4 a gate was inconclusive.
+    JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong or a
+    check failed, 2 usage, 3 could not measure, 4 a gate was inconclusive.
     """
     require_one_source(ctx, kernel, capture_file)
     request = GateRequest(**gate_settings)
@@ -166,10 +171,11 @@ def command(
     else:
         assert kernel is not None
         require_utf8(entry, "--entry")
+        asked, tools = block_names(blocks), sanitizer_tools(sanitize)
         plan = Plan(
             kernel_file=source_file(kernel),
             ref_file=source_file(ref) if ref is not None else None,
-            blocks=block_names(blocks),
+            blocks=(*asked, *(("integrity",) if tools and "integrity" not in asked else ())),
             entry=entry,
             overrides=dict(assignment(text) for text in sets),
             device=device_name(device),
@@ -189,6 +195,7 @@ def command(
                 clock_control=clock_control,
                 keep_report=keep_ncu_report,
             ),
+            sanitize=tools,
             lock_timeout_s=lock_timeout,
         )
         require_surroundings()
@@ -239,9 +246,18 @@ def _measure(plan: Plan, quiet: bool) -> Capture:
 def _say_why(report: Report, code: int) -> None:
     """One line and one hint, also where the summary is silenced."""
     fault = report.faults[0] if report.faults and code != _WRONG else None
-    message, hint = (fault.message, fault.hint) if fault else (_how_wrong(report.blocks.precision), _WRONG_HINT)
+    message, hint = (fault.message, fault.hint) if fault else _what_failed(report)
     style = Style()  # user code may have written part of the message: one line, no escapes
     click.echo(error_lines(style.clean(message), style.clean(hint)), err=True)
+
+
+def _what_failed(report: Report) -> tuple[str, str]:
+    if report.blocks.precision.passed is False:
+        return _how_wrong(report.blocks.precision), _WRONG_HINT
+    failed = [
+        f"{check.name}: {check.detail}" for check in report.blocks.integrity.checks or () if check.passed is False
+    ]
+    return "; ".join(failed), "blocks.integrity of the report has every finding."
 
 
 def _how_wrong(block: PrecisionBlock) -> str:

@@ -20,6 +20,7 @@ from kprof.cache import cache_dir, cache_max_bytes
 from kprof.commands.gate_options import GATE_SETTINGS
 from kprof.errors import CannotMeasureError, UsageError
 from kprof.report import BLOCK_NAMES
+from kprof.sanitizer_evidence import SANITIZER_TOOLS, SanitizerTool
 
 Override = int | float | bool | str
 
@@ -178,6 +179,22 @@ def block_names(text: str | None) -> tuple[str, ...]:
         message = f"--blocks {text}: no block {', '.join(unknown) or 'named'}"
         raise UsageError(message, f"Blocks: {', '.join(BLOCK_NAMES)}")
     return asked
+
+
+def sanitizer_tools(text: str | None) -> tuple[SanitizerTool, ...]:
+    """The tools of compute-sanitizer asked for, each once; none for None.
+
+    Raises:
+        UsageError: no such tool, or none named.
+    """
+    if text is None:
+        return ()
+    asked = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    unknown = [name for name in asked if name not in SANITIZER_TOOLS]
+    if unknown or not asked:
+        message = f"--sanitize {text}: no tool {', '.join(unknown) or 'named'}"
+        raise UsageError(message, f"Tools: {', '.join(SANITIZER_TOOLS)}")
+    return tuple(tool for tool in SANITIZER_TOOLS if tool in asked)
 
 
 def assignment(text: str) -> tuple[str, Override]:

@@ -20,6 +20,7 @@ from kprof.collectors.ncu_run.tool_log import most_passes
 from kprof.counter_evidence import CounterRun, CountersEvidence
 from kprof.errors import KprofError
 from kprof.evidence import Fault, Reason, Side
+from kprof.files import read_text
 from kprof.subprocesses.processes import worker_pid
 from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
@@ -27,7 +28,6 @@ from kprof.worker.supervisor import Limits, Tool, Worker
 
 REPORT_FILE: Final = "report.ncu-rep"
 LOG_FILE: Final = "ncu.log"
-_MOST_LOG_BYTES: Final = 4_000_000
 _ENVIRONMENT: Final = {"LC_ALL": "C", "KPROF_UNDER_NCU": "1"}
 _PASSES: Final = "profiler__replayer_passes"
 
@@ -90,7 +90,7 @@ def run_ncu(around: Surroundings, plan: RunPlan) -> RunResult:
     with Worker(request, tool=tool) as worker:
         outcome = worker.follow(around.limits, around.on_update)
         seconds = time.monotonic() - began
-        report, log = worker.folder / REPORT_FILE, _text(worker.folder / LOG_FILE)
+        report, log = worker.folder / REPORT_FILE, read_text(worker.folder / LOG_FILE)
         run = _tool_run(around.tool, outcome, log, report.is_file(), plan.filtered)
         fault = failure(run, _told_by(outcome))
         if not run.report_written:
@@ -158,14 +158,3 @@ def _passes(evidence: CountersEvidence, log: str) -> int | None:
     found = [launch.metrics.get(_PASSES) for launch in evidence.launches]
     numbers = [int(passes) for passes in found if isinstance(passes, float)]
     return max(numbers, default=None) if numbers else most_passes(log)
-
-
-def _text(path: Path) -> str:
-    if not path.is_file():
-        # User code runs in that folder too: a pipe would be waited for without end.
-        return ""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(_MOST_LOG_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""

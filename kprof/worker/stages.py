@@ -21,6 +21,7 @@ from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
 from kprof.collectors.precision.collect import collect_precision
 from kprof.collectors.profiled_call import profile_calls
+from kprof.collectors.sanitizer.call import call_once
 from kprof.collectors.timing.collect import collect_timing
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import BuildEvidence, Side, Stage
@@ -91,6 +92,7 @@ class Session:
             "floor": self._floor,
             "launches": self._launches,
             "counters": self._counters,
+            "sanitizer": self._sanitizer,
         }
         for stage in self.request.stages:
             if stage not in runs:
@@ -162,6 +164,10 @@ class Session:
             sides=self.request.profiled_sides,
             sampled=self.request.sampled_sides,
         )
+
+    def _sanitizer(self, workload: LoadedWorkload) -> None:
+        """The call that compute-sanitizer, which started this process, watches: its log says what it found."""
+        call_once(workload, seed=self.request.workload.seed, enter=self._enter_side)
 
     def _timed(self, workload: LoadedWorkload) -> LoadedWorkload:
         """The workload whose reference runs as asked: compiled once, before anything is measured."""

@@ -1,0 +1,5 @@
+from common import Planted
+
+
+class ModelNew(Planted):
+    which = 0
