@@ -1,11 +1,14 @@
 """kprof's own cache of compiled extensions: where it is, how large it may grow, how it is cleared.
 
-One folder an extension, named by the hash of all that its build depends on. ``KPROF_CACHE_DIR`` moves the cache,
+One folder an extension, named by the hash of all that its build depends on, sealed with the hash of what it built.
+``KPROF_CACHE_DIR`` moves the cache,
 ``KPROF_CACHE_MAX_MB`` caps it (2000 MB); what was used longest ago goes first, and what a build holds locked stays.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,10 +21,12 @@ import filelock
 import platformdirs
 
 from kprof.errors import UsageError
+from kprof.files import write_whole
 
 DEFAULT_MAX_MB: Final = 2000.0
 LOCK_FILE: Final = ".kprof.lock"
 USED_FILE: Final = ".kprof.used"
+SEAL_FILE: Final = ".kprof.seal"
 
 
 def cache_dir() -> Path:
@@ -116,6 +121,43 @@ def locked(entry: Path, timeout_s: float = -1) -> Iterator[None]:
 def mark_used(entry: Path) -> None:
     """Note that ``entry`` was used now, for the order of eviction."""
     (entry / USED_FILE).touch()
+
+
+def seal(entry: Path) -> None:
+    """Note the content of the entry's libraries, as the build left them. The caller holds the entry."""
+    with contextlib.suppress(UsageError):  # where there is no room for it the entry goes unsealed
+        write_whole(entry / SEAL_FILE, _content(entry).encode())
+
+
+def discard_if_altered(entry: Path) -> bool:
+    """Empty an entry whose libraries are not those that its build left: a disk that was full, or somebody wrote there.
+
+    What was never sealed (its build was interrupted) stays: the builder knows what of it is whole. The caller holds the
+    entry.
+
+    Returns:
+        Whether it was emptied.
+    """
+    try:
+        sealed = (entry / SEAL_FILE).read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
+    if sealed == _content(entry):
+        return False
+    for path in entry.iterdir():
+        if path.name == LOCK_FILE:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return True
+
+
+def _content(entry: Path) -> str:
+    """Hash and name of each library."""
+    libraries = sorted(entry.glob("*.so"))
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path in libraries)
 
 
 def remove(entry: Path) -> bool:

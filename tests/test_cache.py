@@ -81,3 +81,40 @@ def test_the_command_counts_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert told in CliRunner().invoke(command, catch_exceptions=False).output
     cleared = CliRunner().invoke(command, ["--clear"], catch_exceptions=False).output
     assert f"removed {told.rstrip(',')} from" in cleared
+
+
+def test_an_entry_that_was_altered_is_emptied_and_a_whole_one_is_not(tmp_path: Path) -> None:
+    entry = tmp_path / "entry"
+    (entry / "sub").mkdir(parents=True)
+    library = entry / "a.so"
+    library.write_bytes(b"x" * 100)
+    with cache.locked(entry):
+        assert not cache.discard_if_altered(entry), "never sealed: the builder knows what of it is whole"
+        cache.seal(entry)
+        assert not cache.discard_if_altered(entry)
+        (entry / "a.o").write_bytes(b"o")
+        assert not cache.discard_if_altered(entry)
+        library.write_bytes(b"x" * 50)
+        assert cache.discard_if_altered(entry)
+        assert [path.name for path in entry.iterdir()] in ([cache.LOCK_FILE], [])
+        assert not cache.discard_if_altered(entry)
+
+
+@pytest.mark.parametrize("change", ["gone", "new", "longer"])
+def test_any_change_of_a_library_counts(tmp_path: Path, change: str) -> None:
+    library = tmp_path / "a.so"
+    library.write_bytes(b"x")
+    cache.seal(tmp_path)
+    if change == "gone":
+        library.unlink()
+    else:
+        (library if change == "longer" else tmp_path / "b.so").write_bytes(b"xy")
+    assert cache.discard_if_altered(tmp_path)
+
+
+def test_a_seal_that_finds_no_room_costs_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise UsageError("cannot write", "Make room.")
+
+    monkeypatch.setattr(cache, "write_whole", full)
+    cache.seal(tmp_path)

@@ -132,6 +132,18 @@ def test_a_cache_that_cannot_be_written_names_the_variable(folder: Path, cache: 
     assert run_kprof("analyze", "kernel.py", "--ref", "ref.py", *QUICK, cwd=folder, cache=Path(path)).code == 0
 
 
+def test_what_a_kernel_writes_where_the_report_goes_is_replaced(folder: Path) -> None:
+    fake = "import pathlib, subprocess, sys\nreport = pathlib.Path(__file__).parent / 'r.json'\n"
+    fake += "report.write_text('{\"fake\": 1}')\n"
+    # And goes on writing as long as it may, from a process that has left its session.
+    loop = "import sys, time\nwhile True: open(sys.argv[1], 'w').write('fake'); time.sleep(0.005)"
+    fake += f"subprocess.Popen([sys.executable, '-c', {loop!r}, str(report)], start_new_session=True)\n"
+    (folder / "kernel.py").write_text(fake + GOOD)
+    run = analyze(folder, "kernel.py", "--ref", "ref.py", *QUICK, "-o", "r.json")
+    assert run.code == 0, run.stderr
+    assert json.loads((folder / "r.json").read_text())["blocks"]["precision"]["passed"] is True
+
+
 def test_a_kernel_gets_no_secrets_no_core_files_and_the_callers_folder(folder: Path) -> None:
     (folder / "kernel.py").write_text(
         "import json, os, pathlib, resource, tempfile\n"

@@ -141,6 +141,7 @@ class BuildWatch:
             with cache.locked(folder):
                 # Whoever builds here holds our lock: a lock file of torch's own is left from a build that was killed.
                 (folder / "lock").unlink(missing_ok=True)
+                cache.discard_if_altered(folder)
                 for library in folder.glob("*.so"):
                     if library.stat().st_size == 0:  # left by a full disk; the linker runs again where it is missing
                         library.unlink()
@@ -149,6 +150,8 @@ class BuildWatch:
                 module = original(**{**arguments, "build_directory": str(folder), "verbose": False})
                 cache.mark_used(folder)
                 cached = bool(before) and _libraries(folder) == before
+                if not cached:
+                    cache.seal(folder)
         except OSError as error:
             if error.errno not in _CANNOT_WRITE:
                 raise
