@@ -213,3 +213,10 @@ def test_samples_on_whole_steps_are_as_sure_of_their_median_as_those_between() -
     assert sum(filter(None, stepped)) / 40 == pytest.approx(typical, rel=0.3)
     assert log_median_variance([5.0] * 50) == 0.0
     assert log_median_variance([5.0] * 50, 0.1) == pytest.approx((0.1 * 0.07 / 5.0) ** 2, rel=0.5)
+
+
+def test_numbers_that_no_clock_gives_overflow_without_a_word() -> None:
+    summary = summarise([1e308, -1e308, 1e308])
+    assert summary is not None
+    assert (summary.median, summary.std) == (1e308, math.inf)
+    bootstrap_ratio_of_medians([1e308] * 40, [1e-308] * 40, paired=False)
