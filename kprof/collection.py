@@ -91,7 +91,8 @@ class _Collection:
         """Closed in the end: it holds the device against other runs."""
         self.has_turn = False
         self.asked = _workload(plan)
-        self.evidence: dict[str, Any] = {"workload": self.asked, "environment": Environment(device=plan.device)}
+        environment = Environment(device=plan.device, command=plan.command)
+        self.evidence: dict[str, Any] = {"workload": self.asked, "environment": environment}
         self.faults: list[Fault] = []
         self.held: Worker | None = None
         self.gave_up: Fault | None = None
@@ -223,15 +224,16 @@ class _Collection:
             stages=stages,
             allow_nonfinite=self.plan.allow_nonfinite,
             cache_dir=str(cache_dir()),
-            command=self.plan.command,
             **more,
         )
 
     def _keep(self, outcome: Outcome) -> None:
         self.evidence.update(outcome.evidence)
+        # A worker is not told the command line: where the report goes is nothing that user code needs.
+        environment = msgspec.structs.replace(self.evidence["environment"], command=self.plan.command)
         if outcome.clocks_after is not None:
-            environment = self.evidence["environment"]
-            self.evidence["environment"] = msgspec.structs.replace(environment, clocks_after=outcome.clocks_after)
+            environment = msgspec.structs.replace(environment, clocks_after=outcome.clocks_after)
+        self.evidence["environment"] = environment
         self.faults.extend(outcome.all_faults)
 
     def _goes_on(self) -> bool:

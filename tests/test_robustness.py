@@ -146,8 +146,9 @@ def test_what_a_kernel_writes_where_the_report_goes_is_replaced(folder: Path) ->
 
 def test_a_kernel_gets_no_secrets_no_core_files_and_the_callers_folder(folder: Path) -> None:
     (folder / "kernel.py").write_text(
-        "import json, os, pathlib, resource, tempfile\n"
+        "import json, os, pathlib, resource, sys, tempfile\n"
         "asked = {'env': dict(os.environ), 'cwd': os.getcwd(), 'tmp': tempfile.mkdtemp(),\n"
+        "         'request': pathlib.Path(sys.argv[2], 'request.json').read_text(),\n"
         "         'core': resource.getrlimit(resource.RLIMIT_CORE), 'as': resource.getrlimit(resource.RLIMIT_AS)}\n"
         "(pathlib.Path(__file__).parent / 'asked').write_text(json.dumps(asked))\n" + GOOD
     )
@@ -161,3 +162,4 @@ def test_a_kernel_gets_no_secrets_no_core_files_and_the_callers_folder(folder: P
     assert tuple(asked["as"]) == resource.getrlimit(resource.RLIMIT_AS)
     assert not Path(asked["tmp"]).exists(), "temporary files go with the worker"
     assert "r.json" not in json.dumps(asked), "where the report goes is nobody's business there"
+    assert "r.json" in json.loads((folder / "r.json").read_text())["environment"]["command"]

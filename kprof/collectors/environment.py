@@ -42,7 +42,7 @@ def resolve_device(asked: str) -> torch.device:
     return torch.device("cuda", index)
 
 
-def collect_environment(device: torch.device, command: tuple[str, ...]) -> Environment:
+def collect_environment(device: torch.device) -> Environment:
     """Versions, device properties and the clocks of now."""
     shared = {
         "torch": str(torch.__version__),
@@ -50,7 +50,6 @@ def collect_environment(device: torch.device, command: tuple[str, ...]) -> Envir
         "python": platform.python_version(),
         "compiler": compiler_version(os.environ.get("CXX", "c++")),
         "cpu_threads": torch.get_num_threads(),
-        "command": command,
     }
     if device.type != "cuda":
         return Environment(device="cpu", device_name=_processor_name(), memory_bytes=_memory_bytes(), **shared)  # type: ignore[arg-type]

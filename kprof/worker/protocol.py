@@ -62,7 +62,6 @@ class Request(Record, frozen=True, kw_only=True):
     sampled_sides: tuple[Side, ...] = ()
     """Whose calls are repeated there for more samples of warp states."""
     cache_dir: str
-    command: tuple[str, ...] = ()
 
 
 class Update(Record, frozen=True, kw_only=True):

@@ -57,7 +57,7 @@ class Session:
                 self._wait_for_turn()
             self._prepare()
             if self.request.describe:
-                self.answers.send(Update(environment=collect_environment(self.device, self.request.command)))
+                self.answers.send(Update(environment=collect_environment(self.device)))
             with self.watch.installed():
                 self.workload = load_workload(self.request, self.device, self.watch, self.answers)
                 self._stages()
