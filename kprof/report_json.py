@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from kprof.errors import InputFileError
+from kprof.files import read_whole
 
 SCHEMA_VERSION: Final = 1
 STDIN: Final = Path("-")
@@ -24,10 +25,7 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         InputFileError: it cannot be read.
     """
-    try:
-        return sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    except OSError as error:
-        raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
+    return sys.stdin.buffer.read() if path == STDIN else read_whole(path)
 
 
 def name_of(path: Path) -> str:

@@ -27,9 +27,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("probe_evidence",),
     ("counter_evidence", "sanitizer_evidence", "trees", "harness_names", "kernelnames", "specfile"),
     (
-        "evidence", "board", "yamlfile", "metrics", "files", "cache", "programs", "subprocesses", "turns",
-        "report_json", "exit_codes",
-    ),  # fmt: skip
+        "evidence",
+        "board",
+        "yamlfile",
+        "metrics",
+        "files",
+        "cache",
+        "subprocesses",
+        "turns",
+        "report_json",
+        "exit_codes",
+    ),
     ("statistics", "resources", "errors", "__init__"),
 )
 # Analysis and what collects evidence know nothing of each other; both know only records.

@@ -15,12 +15,12 @@ from kprof.collectors.probes import toolchain
 from kprof.collectors.probes.run import read_output
 from kprof.collectors.probes.toolchain import CudaDevice
 from kprof.errors import CannotMeasureError
-from kprof.programs import Answer
 from kprof.renderers.layout import Style
 from kprof.renderers.selftest import render_selftest
 from kprof.selftest import run as selftest_run
 from kprof.selftest.records import SelftestResult
 from kprof.selftest.run import run_selftest
+from kprof.subprocesses.asking import Answer
 
 REPORT = Path(__file__).resolve().parents[1] / "data" / "ncu" / "probes.ncu-rep"
 NVCC = """#!/bin/sh

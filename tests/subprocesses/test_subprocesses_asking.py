@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kprof.subprocesses.asking import ask
+from kprof.subprocesses.asking import ask, ask_program
 from kprof.subprocesses.processes import process_stat
 
 REPO = Path(__file__).resolve().parents[2]
@@ -33,9 +33,9 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "x")
     tool = program(tmp_path, 'echo "$1 $LC_ALL $MORE ${SOME_TOKEN-none}"; echo error >&2; ulimit -c')
-    said = ask(tool, "--version", limit_s=20, environment={"MORE": "m"})
-    assert said is not None
-    assert said.splitlines()[:2] == ["--version C m none", "error"]
+    answer = ask_program((tool, "--version"), 20, {"MORE": "m"})
+    assert answer is not None
+    assert (answer.status, answer.output.splitlines()[:2]) == (0, ["--version C m none", "error"])
     assert not list((tmp_path / "temporary").iterdir())
 
 
@@ -43,6 +43,9 @@ def test_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_failure_is_no_answer(tmp_path: Path, body: str) -> None:
     assert ask(program(tmp_path, f"echo words; {body}"), limit_s=20) is None
     assert ask(tmp_path / "nowhere", limit_s=20) is None
+    assert ask_program(("no-such-program-here",), 20) is None
+    (tmp_path / "tool").write_text("#!/no/such/interpreter\n")
+    assert ask_program((tmp_path / "tool",), 20) is None
 
 
 def test_a_hang_is_ended_with_all_that_it_started(tmp_path: Path) -> None:

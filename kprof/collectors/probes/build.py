@@ -15,7 +15,7 @@ from kprof import cache
 from kprof.collectors.probes.toolchain import nvcc_version
 from kprof.errors import CannotMeasureError
 from kprof.evidence import Reason
-from kprof.programs import ask_program
+from kprof.subprocesses.asking import ask_program
 
 RUNNER: Final = "run_probes"
 COMPILE_S: Final = 180.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from kprof.counter_evidence import CounterRun, CountersEvidence
 from kprof.errors import CannotMeasureError, KprofError
 from kprof.evidence import Reason, Record
 from kprof.probe_evidence import ProbeBoard, ProbeRun
-from kprof.programs import Answer, ask_program
+from kprof.subprocesses.asking import Answer, ask_program
+from kprof.subprocesses.private import private_folder
 
 TIMED_S: Final = 120.0
 PROFILED_S: Final = 400.0
@@ -111,7 +111,7 @@ def profile_probes(
     """
     request = probe_request(known)
     settings = RunSettings(clock_control="none", cache_control="all", launches=_LAUNCHES)
-    with tempfile.TemporaryDirectory(prefix="kprof-probes-", ignore_cleanup_errors=True) as folder:
+    with private_folder() as folder:
         report, log = Path(folder) / "probes.ncu-rep", Path(folder) / "ncu.log"
         program = (str(built.runner), "--profile", "--device", str(device), *_probes(built))
         command = (*ncu_command(tool, request, settings, report, log), *program)

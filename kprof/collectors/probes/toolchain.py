@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kprof.errors import CannotMeasureError
-from kprof.programs import ask_program
+from kprof.subprocesses.asking import ask_program
 
 _USUAL_HOME: Final = "/usr/local/cuda"
 _DRIVER_LIBRARY: Final = "libcuda.so.1"
