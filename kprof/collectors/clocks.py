@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pynvml
-import torch
 
 from kprof.evidence import ClockReading, Reason
 
@@ -74,15 +73,6 @@ class ClockMonitor:
 def throttle_names(mask: int) -> tuple[str, ...]:
     """Names of the bits set in NVML's mask of reasons, idle left out."""
     return tuple(name for bit, name in _THROTTLE_BITS.items() if mask & bit)
-
-
-def board_uuid(device: torch.device) -> str | None:
-    """The board's UUID in NVML's form (``GPU-...``); None where torch does not tell it."""
-    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
-    if uuid is None:
-        return None
-    text = str(uuid)
-    return text if text.startswith(("GPU-", "MIG-")) else f"GPU-{text}"
 
 
 def _text(value: str | bytes) -> str:

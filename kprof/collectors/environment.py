@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from kprof.collectors.build_key import compiler_version
-from kprof.collectors.clocks import ClockMonitor, board_uuid
+from kprof.collectors.clocks import ClockMonitor
 from kprof.collectors.tf32 import convolution_may_use_tf32, matmul_may_use_tf32
 from kprof.evidence import ClockReading, Environment
 
@@ -46,7 +46,7 @@ def collect_environment(device: torch.device) -> Environment:
     """Versions, device properties and the clocks of now."""
     shared = {
         "torch": str(torch.__version__),
-        "triton": _version("triton"),
+        "triton": installed_version("triton"),
         "python": platform.python_version(),
         "compiler": compiler_version(os.environ.get("CXX", "c++")),
         "cpu_threads": torch.get_num_threads(),
@@ -79,7 +79,17 @@ def read_clocks(device: torch.device) -> ClockReading | None:
     return ClockMonitor(board_uuid(device)).read() if device.type == "cuda" else None
 
 
-def _version(package: str) -> str | None:
+def board_uuid(device: torch.device) -> str | None:
+    """The board's UUID in NVML's form (``GPU-...``); None where torch does not tell it."""
+    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
+    if uuid is None:
+        return None
+    text = str(uuid)
+    return text if text.startswith(("GPU-", "MIG-")) else f"GPU-{text}"
+
+
+def installed_version(package: str) -> str | None:
+    """Version of an installed distribution; None where there is none of that name."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

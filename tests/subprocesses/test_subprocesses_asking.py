@@ -73,3 +73,11 @@ def test_it_ends_with_a_command_that_is_killed(tmp_path: Path) -> None:
     while (stat := process_stat(pid)) is not None and not stat.ended:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_its_temporary_folder_goes_with_it_and_variables_reach_it() -> None:
+    answer = ask_program(("/bin/sh", "-c", 'touch "$TMPDIR/left"; echo "$TMPDIR"; echo "$MORE"'), 10, {"MORE": "x"})
+    assert answer is not None
+    folder, more = answer.output.split()
+    assert more == "x"
+    assert not Path(folder).exists()

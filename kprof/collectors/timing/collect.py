@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import torch
 
-from kprof.collectors.clocks import ClockMonitor, board_uuid
+from kprof.collectors.clocks import ClockMonitor
+from kprof.collectors.environment import board_uuid
 from kprof.collectors.timing.device_timers import DeviceTimers
 from kprof.collectors.timing.graph_slope import graph_series
 from kprof.collectors.timing.sampling import Sampled, SamplingPolicy, take_samples
