@@ -16,7 +16,7 @@ import pytest
 from kprof.resources import resource_dir
 
 REPO = Path(__file__).resolve().parents[1]
-FOLDERS = ("specs", "specs/architectures", "kernels/probes")
+FOLDERS = ("specs", "specs/architectures", "kernels/probes", "kernels/ceilings")
 ASK = (
     "import kprof, json; from kprof.resources import resource_dir; from kprof.gpuspec import load_all_specs; "
     "print(json.dumps([kprof.__file__, str(resource_dir('kernels/probes')), len(load_all_specs())]))"
@@ -66,6 +66,7 @@ def _libraries() -> list[str]:
 def test_a_checkout_finds_them_beside_the_package() -> None:
     assert resource_dir("specs") == REPO / "specs"
     assert resource_dir("kernels/probes") == REPO / "kernels" / "probes"
+    assert resource_dir("kernels/ceilings") == REPO / "kernels" / "ceilings"
 
 
 def test_a_broken_installation_says_where_it_looked() -> None:

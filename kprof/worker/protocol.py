@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.evidence import (
     BuildEvidence,
     ClockReading,
@@ -27,6 +28,7 @@ from kprof.evidence import (
     Workload,
 )
 from kprof.floor_evidence import FloorEvidence
+from kprof.installation import Installation
 
 UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
@@ -38,8 +40,8 @@ STACKS_SIGNAL: Final = signal.SIGUSR1
 _SIDE_BYTES: Final[dict[bytes, Side | None]] = {b"k": "kernel", b"r": "ref", b"-": None}
 
 
-class Request(Record, frozen=True, kw_only=True):
-    """Everything a worker needs to know."""
+class Request(Record, frozen=True, kw_only=True, tag="workload"):
+    """Everything a worker needs to know to measure two files."""
 
     workload: Workload
     """What to measure; the answer adds what is seen when it is loaded."""
@@ -49,6 +51,8 @@ class Request(Record, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     """What to do after loading, in order."""
     allow_nonfinite: bool = False
+    ceilings: bool = False
+    """Answer with the measured roofs of the device: those in the cache, and on the CPU else a quick measurement."""
     describe: bool = True
     """Answer with environment, workload and build too: once a run is enough."""
     held: bool = False
@@ -62,6 +66,20 @@ class Request(Record, frozen=True, kw_only=True):
     sampled_sides: tuple[Side, ...] = ()
     """Whose calls are repeated there for more samples of warp states."""
     cache_dir: str
+
+
+class OwnRequest(Record, frozen=True, kw_only=True, tag="own"):
+    """What a worker does that loads no user code."""
+
+    task: Literal["installation", "ceilings"]
+    """Say what torch is and sees here; measure the roofs of a device."""
+    device: str
+    """``auto``, ``cpu`` or ``cuda:N``."""
+    cache_dir: str
+    held: bool = False
+
+
+AnyRequest = Request | OwnRequest
 
 
 class Update(Record, frozen=True, kw_only=True):
@@ -84,9 +102,14 @@ class Update(Record, frozen=True, kw_only=True):
     memory: MemoryEvidence | None = None
     floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
+    ceilings: CeilingsEvidence | None = None
+    installation: Installation | None = None
 
 
-EVIDENCE: Final = ("workload", "environment", "build", "precision", "timing", "memory", "floor", "launches")
+EVIDENCE: Final = (
+    "workload", "environment", "build", "precision", "timing", "memory", "floor", "launches", "ceilings",
+    "installation",
+)  # fmt: skip
 """Fields of `Update` that are evidence."""
 
 

@@ -15,6 +15,7 @@ import torch
 
 from kprof.collectors.build import BuildWatch
 from kprof.collectors.build_key import choose_cuda_arch
+from kprof.collectors.ceilings.here import ceilings_here
 from kprof.collectors.clocks import board_uuid
 from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
 from kprof.collectors.launches.collect import collect_launches
@@ -24,12 +25,13 @@ from kprof.collectors.profiled_call import profile_calls
 from kprof.collectors.sanitizer.call import call_once
 from kprof.collectors.timing.collect import collect_timing
 from kprof.collectors.timing.sampling import SamplingPolicy
-from kprof.evidence import BuildEvidence, Side, Stage
+from kprof.evidence import BuildEvidence, Environment, Side, Stage
 from kprof.inspection import describe_inputs
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
-from kprof.worker.protocol import GO_FILE, REQUEST_FILE, TURN_FILE, Request, Update
+from kprof.worker.own import run_own
+from kprof.worker.protocol import GO_FILE, REQUEST_FILE, TURN_FILE, AnyRequest, OwnRequest, Request, Update
 from kprof.workload import LoadedWorkload
 
 _HOLD_POLL_S: Final = 0.01
@@ -45,6 +47,7 @@ class Session:
     def __init__(self, request: Request, answers: Answers, folder: Path) -> None:
         self.request, self.answers, self.folder = request, answers, folder
         self.device = torch.device("cpu")
+        self.environment: Environment | None = None
         self.workload: LoadedWorkload | None = None
         self.watch = BuildWatch(Path(request.cache_dir), self.device, self._on_building)
 
@@ -57,7 +60,8 @@ class Session:
                 self._wait_for_turn()
             self._prepare()
             if self.request.describe:
-                self.answers.send(Update(environment=collect_environment(self.device)))
+                self.environment = collect_environment(self.device)
+                self.answers.send(Update(environment=self.environment))
             with self.watch.installed():
                 self.workload = load_workload(self.request, self.device, self.watch, self.answers)
                 self._stages()
@@ -111,6 +115,10 @@ class Session:
         seen = {"kind": workload.kind, "inputs": describe_inputs(inputs), "warnings": workload.warnings}
         self.answers.send(Update(workload=msgspec.structs.replace(self.request.workload, **seen)))
         self._send_build(workload)
+        if self.request.ceilings and self.environment is not None:
+            # Once both files are there, and before their code runs any further: a run that fails here measures nothing.
+            ceilings = ceilings_here(self.device, self.environment, Path(self.request.cache_dir))
+            self.answers.send(Update(ceilings=ceilings))
 
     def _send_build(self, workload: LoadedWorkload) -> None:
         ref = self.watch.side_build("ref") if workload.ref is not None else None
@@ -200,12 +208,16 @@ def _wait_for(file: Path) -> None:
 
 def run_request(folder: Path) -> int:
     """Read the request in ``folder``, do it, and say so in the end. Returns the status to leave with."""
-    request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
+    request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=AnyRequest)
     if request.held:
         _wait_for(folder / GO_FILE)
     answers = Answers(folder)
     # Bound before user code can replace them.
     send: Callable[[Update], Any] = answers.send
+    if isinstance(request, OwnRequest):
+        run_own(request, answers)
+        send(Update(finished="worker"))
+        return 0
     try:
         Session(request, answers, folder).run()
     except Stop:

@@ -31,7 +31,7 @@ from kprof.worker.protocol import (
     STACKS_SIGNAL,
     TURN_FILE,
     UPDATES_FILE,
-    Request,
+    AnyRequest,
     Update,
     decode_side,
 )
@@ -113,7 +113,7 @@ class Worker:
 
     def __init__(
         self,
-        request: Request,
+        request: AnyRequest,
         program: tuple[str, ...] = (sys.executable, "-m", "kprof.worker"),
         tool: Tool | None = None,
     ) -> None:

@@ -1,0 +1,47 @@
+"""Measures a device's roofs in a worker of their own and keeps them in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kprof.ceilings_cache import keep_ceilings
+from kprof.ceilings_check import believable
+from kprof.ceilings_evidence import CeilingsEvidence
+from kprof.errors import CannotMeasureError
+from kprof.evidence import Reason
+from kprof.gpuspec import GpuSpec, load_all_specs, match_spec
+from kprof.own_worker import run_own_worker
+from kprof.worker.protocol import Update
+
+LONGEST_S: Final = 300.0
+"""A board takes some 20 s, a processor 5."""
+
+
+def measure_ceilings(device: str, cache_root: Path, on_update: Callable[[Update], None]) -> CeilingsEvidence:
+    """Measure every roof of a device; what was measured on a quiet machine is kept in the cache.
+
+    Args:
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        cache_root: kprof's cache.
+        on_update: told of each answer as it arrives.
+
+    Raises:
+        CannotMeasureError: there is no such device, or nothing at all was measured.
+    """
+    answer = run_own_worker("ceilings", device, cache_root, LONGEST_S, on_update)
+    ceilings, failed = answer.ceilings, answer.failed
+    if ceilings is None:
+        reason = failed or Reason(code="not_collected", message="the worker answered nothing")
+        raise CannotMeasureError(reason.code, f"no ceiling was measured: {reason.message}", reason.hint)
+    spec = match_spec(ceilings.device_name, ceilings.memory_bytes, None, load_all_specs())
+    ceilings = believable(ceilings, spec if isinstance(spec, GpuSpec) else None)
+    if failed is not None:
+        cut = Reason(code=failed.code, message=f"the measuring ended early: {failed.message}", hint=failed.hint)
+        return msgspec.structs.replace(ceilings, warnings=(*ceilings.warnings, cut))
+    if not ceilings.warnings:
+        keep_ceilings(ceilings, cache_root)
+    return ceilings
