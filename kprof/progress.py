@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -69,3 +69,20 @@ def following(quiet: bool) -> Iterator[Progress]:
     console = Console(stderr=True)
     with console.status("kprof: starting") as status:
         yield Progress(status, quiet)
+
+
+@contextmanager
+def following_ceilings() -> Iterator[Callable[[Update], None]]:
+    """Progress while roofs are measured: a live line on a terminal that names the last one, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("kprof: starting") as status:
+
+        def show(update: Update) -> None:
+            if update.ceilings is not None and update.ceilings.measured:
+                status.update(f"kprof: measured {update.ceilings.measured[-1].name.replace('_', ' ')}")
+
+        yield show
