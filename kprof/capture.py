@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.counter_evidence import CountersEvidence
 from kprof.errors import InputFileError
 from kprof.evidence import (
@@ -57,6 +58,8 @@ class Capture(Record, frozen=True, kw_only=True):
     launches: LaunchesEvidence | None = None
     counters: CountersEvidence | None = None
     sanitizer: SanitizerEvidence | None = None
+    ceilings: CeilingsEvidence | None = None
+    """Roofs measured on this device, on another day or for this run; None: there are none."""
 
     @property
     def is_imported(self) -> bool:

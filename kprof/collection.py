@@ -30,8 +30,10 @@ from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits, Worker
 
 MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory", "floor")
-FLOOR_BLOCKS: Final = frozenset({"sol", "waterfall"})
+FLOOR_BLOCKS: Final = frozenset({"sol", "waterfall", "bottleneck"})
 """Blocks that need the task's floor."""
+CEILING_BLOCKS: Final = frozenset({"sol", "waterfall", "roofline", "bottleneck"})
+"""Blocks that measured roofs may serve."""
 _MOST_LOSSES: Final = 2
 _SPARE_PROCESSORS: Final = 4
 
@@ -217,6 +219,7 @@ class _Collection:
     def _request(self, stages: tuple[Stage, ...], **more: Any) -> Request:
         # A replacement finds compiled what the first worker compiled: the first one's answer holds.
         more.setdefault("describe", "build" not in self.evidence)
+        more.setdefault("ceilings", more["describe"] and not CEILING_BLOCKS.isdisjoint(self.plan.blocks))
         return Request(
             workload=self.asked,
             device=self.plan.device,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kprof.board import GpuSpec
+from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.counters.quantities import Quantities
 from kprof.evidence import Reason
 
@@ -36,6 +37,8 @@ class CounterProfile:
     spec_reason: Reason | None = None
     """Why the board is not known, where it is not."""
     findings: tuple[Finding, ...] = ()
+    ceilings: CeilingsEvidence | None = None
+    """Roofs measured on such a board, where there are any."""
 
     def trusted(self, name: str) -> float | None:
         """The quantity of that name, or None where it was not measured or cannot be trusted."""

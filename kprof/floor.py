@@ -7,6 +7,10 @@ unless the task asks for less than was counted.
 - Cold: inputs and parameters come from DRAM, and outputs go there but for what L2 can hold at the end.
 - Warm: of one call after another L2 holds what it has room for; only the rest needs DRAM.
 - In both, all of it passes through L2, at L2's bandwidth, where that is known.
+- A processor has no spec: its roofs are measured. A call finds in its caches what they have room for, so all bytes go
+  at the bandwidth that was measured on as many or fewer of them.
+
+Roofs that were measured count with their fastest sample.
 """
 
 from __future__ import annotations
@@ -15,38 +19,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kprof.board import GpuSpec, RateType
+from kprof.board import GpuSpec
+from kprof.ceilings_evidence import MEASURE_HINT, CeilingsEvidence
 from kprof.evidence import Cache, Reason
 from kprof.floor_evidence import FloorEvidence
+from kprof.task_roofs import BoardRoofs, Limit, MovedBytes, ProcessorRoofs, TaskRoofs
 
 FloorKind = Literal["algorithmic", "bytes_only", "upper_estimate"]
 """``algorithmic``: bytes and FLOP counted. ``bytes_only``: FLOP were not counted, or have no peak here; the floor may
 lie too low. ``upper_estimate``: the task may need fewer bytes than were counted; the floor may lie too high."""
 
-Limit = Literal["dram", "l2", "flop"]
-
 NO_ROOF: Final = Reason(
-    code="no_roof",
+    code="ceilings_not_measured",
     message="this processor has no measured bandwidth and peak to hold the task against",
-    hint="A floor in time needs a GPU whose spec is known.",
+    hint=MEASURE_HINT,
 )
 EMPTY_KERNEL_US: Final = 0.9
 """What a kernel that does nothing takes on the device (0.87 to 0.9 us on an H100), which no floor counts."""
 _MOVED_LESS: Final = 0.98
 """The reference's DRAM bytes over the floor's below which the floor is doubted: counters and counts agree within 2 %
 on streaming kernels (H200)."""
-_PEAKS: Final[Mapping[str, tuple[RateType, ...]]] = {
-    "fp64": ("fp64_tensor", "fp64"),
-    "fp32": ("fp32",),
-    "tf32": ("tf32", "fp32"),
-    "bf16": ("bf16",),
-    "fp16": ("fp16",),
-    "fp8": ("fp8",),
-    "int8": ("int8",),
-}
-"""The peak of each type of operands, the first that the board has. Counted FLOP are those of matrix products, which may
-run on tensor cores; of FP32 those may do so as TF32 for which the reference allows it. Tensor types accumulate in
-FP32."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,13 @@ class Floor:
     us: float | None = None
     kind: FloorKind | None = None
     limit: Limit | None = None
-    """Which of the three sets it."""
+    """Which of `us_by_limit` sets it."""
+    us_by_limit: Mapping[Limit, float] = field(default_factory=dict)
+    """The time of each limit by itself."""
+    flop_type: str | None = None
+    """The type of operands with most time at its peak; None: no FLOP were priced."""
+    measured: bool = False
+    """It rests on measured roofs: a kernel may do a little better."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
     """What to know before using it."""
@@ -77,6 +75,7 @@ def task_floor(
     l2_bytes_per_s: float | None = None,
     ref_dram_bytes: float | None = None,
     no_spec: Reason = NO_ROOF,
+    ceilings: CeilingsEvidence | None = None,
 ) -> Floor:
     """The floor of the task that the reference states.
 
@@ -88,9 +87,14 @@ def task_floor(
         l2_bytes_per_s: L2's bandwidth, as the report has it; used where the spec has none.
         ref_dram_bytes: DRAM bytes that counters saw one call of the reference move, L2 flushed before it.
         no_spec: why there is no spec, where there is none.
+        ceilings: measured roofs, in place of the spec's; a processor's serve without a spec.
     """
-    board = None if spec is None else _Board(spec, l2_bytes or spec.l2.bytes, l2_bytes_per_s)
-    task = _Task(evidence, board, cache)
+    roofs: TaskRoofs | None = None
+    if spec is not None:
+        roofs = BoardRoofs(spec, l2_bytes or spec.l2.bytes, l2_bytes_per_s, ceilings)
+    elif ceilings is not None and ceilings.device == "cpu":
+        roofs = ProcessorRoofs(ceilings)
+    task = _Task(evidence, roofs, cache)
     dram, flop, seconds = task.cold_dram_bytes, task.flop, task.seconds
     reasons = {
         "bytes": "" if task.bytes is not None else "bytes_not_counted",
@@ -110,32 +114,18 @@ def task_floor(
         us=max(seconds.values()) * 1e6 if seconds is not None else None,
         kind=kind if timed else None,
         limit=_longest(seconds) if seconds is not None else None,
+        us_by_limit={name: value * 1e6 for name, value in (seconds or {}).items()},
+        flop_type=task.flop_type if timed else None,
+        measured=ceilings is not None and timed,
         reasons={name: code for name, code in reasons.items() if code},
         notes=(*doubts, *_count_notes(task)),
     )
 
 
 @dataclass(frozen=True)
-class _Board:
-    spec: GpuSpec
-    l2_bytes: int | None
-    reported_l2: float | None
-
-    @property
-    def l2_bandwidth(self) -> float | None:
-        """Bytes/s."""
-        return self.spec.l2.bandwidth.read_gbs * 1e9 if self.spec.l2.bandwidth else self.reported_l2
-
-    def peak(self, operands: str) -> float | None:
-        """FLOP/s, dense, of matrix products of such operands."""
-        rates = _PEAKS.get(operands, ())
-        return next((found.flop_per_s for rate in rates if (found := self.spec.peak(rate)) is not None), None)
-
-
-@dataclass(frozen=True)
 class _Task:
     evidence: FloorEvidence
-    board: _Board | None
+    roofs: TaskRoofs | None
     cache: Cache
 
     @property
@@ -170,45 +160,69 @@ class _Task:
     @property
     def cold_dram_bytes(self) -> int | None:
         outputs = self.evidence.output_bytes
-        if self.bytes is None or outputs is None or self.board is None or self.board.l2_bytes is None:
+        if self.bytes is None or outputs is None or self.roofs is None or self.roofs.l2_bytes is None:
             return None
-        return self.bytes - min(outputs, self.board.l2_bytes)
+        return self.bytes - min(outputs, self.roofs.l2_bytes)
 
     @property
     def dram_bytes(self) -> int | None:
         """Of this call: a warm one needs DRAM for what L2 has no room for."""
-        if self.cache == "cold" or self.bytes is None or self.board is None or self.board.l2_bytes is None:
+        if self.cache == "cold" or self.bytes is None or self.roofs is None or self.roofs.l2_bytes is None:
             return self.cold_dram_bytes
-        return max(0, self.bytes - self.board.l2_bytes)
+        return max(0, self.bytes - self.roofs.l2_bytes)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
         """Types of operands with FLOP and no peak here."""
-        return tuple(one for one in self.evidence.flop if self.board is not None and self.board.peak(one) is None)
+        return tuple(one for one in self.evidence.flop if self.roofs is not None and self.roofs.peak(one) is None)
 
     @property
     def is_flop_priced(self) -> bool:
         return self.nothing_to_count or len(self.unpriced) < len(self.evidence.flop)
 
     @property
+    def read_share(self) -> float | None:
+        """Reads among the bytes that DRAM moves; None where it moves none."""
+        outputs = self.evidence.output_bytes
+        if self.bytes is None or outputs is None or not self.dram_bytes:
+            return None
+        return min(1.0, (self.bytes - outputs) / self.dram_bytes)
+
+    @property
+    def moved(self) -> MovedBytes:
+        return MovedBytes(self.bytes, self.dram_bytes, self.read_share)
+
+    @property
+    def flop_seconds(self) -> dict[str, float]:
+        """Time of each type of operands at its peak; those without one are left out."""
+        if self.roofs is None:
+            return {}
+        return {one: count / peak for one, count in self.work.items() if (peak := self.roofs.peak(one))}
+
+    @property
+    def flop_type(self) -> str | None:
+        """The type with most time."""
+        return max(self.flop_seconds, key=self.flop_seconds.__getitem__, default=None)
+
+    @property
     def seconds(self) -> dict[Limit, float] | None:
         """Time of each limit by itself; None where the bytes cannot be priced."""
-        if self.board is None or self.bytes is None or self.dram_bytes is None:
+        memory = self.roofs.memory_seconds(self.moved) if self.roofs is not None else None
+        if memory is None:
             return None
-        bandwidth = self.board.l2_bandwidth
-        found: dict[Limit, float] = {
-            "dram": self.dram_bytes / self.board.spec.memory.bandwidth_bytes_per_s,
-            "l2": self.bytes / bandwidth if bandwidth else 0.0,
-            "flop": sum(count / peak for one, count in self.work.items() if (peak := self.board.peak(one))),
-        }
+        found: dict[Limit, float] = {**memory, "flop": sum(self.flop_seconds.values())}
         return found if any(found.values()) else None
 
     def why_no_bytes(self, no_spec: Reason) -> str:
         if self.bytes is None:
             return "bytes_not_counted"
-        return no_spec.code if self.board is None else "l2_size_unknown"
+        if isinstance(self.roofs, ProcessorRoofs):
+            return "no_cuda_device"
+        return no_spec.code if self.roofs is None else "l2_size_unknown"
 
     def why_no_time(self, no_spec: Reason) -> str:
+        if isinstance(self.roofs, ProcessorRoofs):
+            return NO_ROOF.code if self.bytes else "nothing_to_do"
         if self.dram_bytes is None:
             return self.why_no_bytes(no_spec)
         return "l2_bandwidth_unknown" if self.bytes else "nothing_to_do"
@@ -231,11 +245,8 @@ def _doubts(task: _Task, ref_dram_bytes: float | None) -> tuple[Reason, ...]:
         message = f"the reference moved {ref_dram_bytes:.4g} bytes of DRAM, fewer than the {dram:.4g} of the floor"
         found.append(Reason(code="ref_moved_less", message=message))
     seconds = task.seconds
-    if task.board and seconds and _longest(seconds) == "l2":
-        of_l2 = task.board.spec.l2.bandwidth
-        if of_l2 is not None and of_l2.kind == "measured":
-            message = f"it rests on an L2 bandwidth that programs reached, {of_l2.read_gbs:g} GB/s, and no stated peak"
-            found.append(Reason(code="measured_l2_bandwidth", message=message))
+    if task.roofs is not None and seconds:
+        found += task.roofs.doubts(_longest(seconds))
     return tuple(found)
 
 
@@ -248,6 +259,6 @@ def _count_notes(task: _Task) -> tuple[Reason, ...]:
         message = f"the FLOP of {uncounted or 'the reference'} were not counted: the floor rests on bytes alone"
         found.append(Reason(code="flop_not_counted", message=message))
     if task.unpriced:
-        message = f"the board has no peak for {', '.join(task.unpriced)}: the floor leaves out those FLOP"
+        message = f"there is no peak for {', '.join(task.unpriced)}: the floor leaves out those FLOP"
         found.append(Reason(code="flop_not_priced", message=message))
     return tuple(found)

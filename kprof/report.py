@@ -11,6 +11,7 @@ from kprof.blocks.base import make_finite
 from kprof.blocks.bottleneck import BottleneckBlock
 from kprof.blocks.build import BuildBlock, build_block
 from kprof.blocks.caches import CachesBlock
+from kprof.blocks.ceilings_info import CeilingsInfo, ceilings_info
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.counter_blocks import counter_blocks
 from kprof.blocks.counters_info import CountersInfo, counters_info
@@ -28,6 +29,7 @@ from kprof.blocks.timing.block import TimingBlock, timing_block
 from kprof.blocks.waterfall import WaterfallBlock
 from kprof.board import GpuSpec
 from kprof.capture import Capture
+from kprof.ceilings_check import believable
 from kprof.context import EnvironmentInfo, WorkloadInfo, board_of, environment_info, workload_info
 from kprof.evidence import Fault, Record
 from kprof.exit_codes import FaultHead, measured_exit_code
@@ -76,6 +78,9 @@ class Report(Record, frozen=True, kw_only=True):
     counters: Annotated[
         CountersInfo | None, metric("record", "How the counters were collected; null: there are none", source=_SELF)
     ] = None
+    ceilings: Annotated[
+        CeilingsInfo | None, metric("record", "Roofs measured on this device; null: there are none", source=_SELF)
+    ] = None
     blocks: Annotated[Blocks, metric("record", "The results", source=_SELF)]
     kernels: Annotated[tuple[KernelLaunch, ...], metric("record", "Every kernel launch", source=_PROFILER)]
     faults: Annotated[
@@ -98,9 +103,10 @@ def build_report(
         roof: the spec's peaks, or those that ncu's report has.
     """
     environment = environment_info(capture.environment, gpu)
+    capture = _with_believable_ceilings(capture, board_of(capture.environment, gpu)[0])
     counters, timing = CounterAnalysis(capture, gpu), timing_block(capture)
     spec, no_spec = board_of(capture.environment, gpu)
-    made = counter_blocks(capture, counters, Task(capture, counters, timing, spec, no_spec), roof)
+    made = counter_blocks(capture, counters, Task(capture, counters, timing, spec, no_spec, roof), roof)
     return Report(
         kprof_version=__version__,
         created=capture.created,
@@ -108,6 +114,7 @@ def build_report(
         workload=workload_info(capture.workload),
         environment=make_finite(environment)[0],
         counters=counters_info(capture.counters, counters.combined_launches, counters.warnings),
+        ceilings=ceilings_info(capture.ceilings),
         blocks=Blocks(
             build=build_block(capture),
             precision=precision_block(capture),
@@ -120,6 +127,12 @@ def build_report(
         kernels=kernel_launches(capture, counters, roof),
         faults=capture.faults,
     )
+
+
+def _with_believable_ceilings(capture: Capture, spec: GpuSpec | None) -> Capture:
+    if capture.ceilings is None:
+        return capture
+    return msgspec.structs.replace(capture, ceilings=believable(capture.ceilings, spec))
 
 
 def exit_code(report: Report) -> int:

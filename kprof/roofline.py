@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from kprof.board import GpuSpec, PeakRate, RateType
+from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.counters.quantities import Quantities
 
 Level = Literal["dram", "l2", "l1"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-RoofChoice = Literal["spec", "counters"]
-"""Where roofs come from first: the board's spec, or the peaks that the report itself holds."""
+RoofChoice = Literal["spec", "counters", "measured"]
+"""Where roofs come from first: the board's spec, the peaks that the report itself holds, or those that programs reached
+on the board (``kprof doctor --ceilings``)."""
 
+MEASURED: Final = "measured"
+"""The source of a roof that programs reached."""
 CLOCK_TOLERANCE: Final = 1.01
 """An SM clock above the board's maximum by more than this is no clock: on an H200, counters of kernels under 5 us gave
 up to 2.14 GHz of at most 1.98, those of longer ones never more than 1.98."""
@@ -168,10 +172,36 @@ def observed_clock_hz(quantities: Quantities, spec: GpuSpec | None) -> float | N
     return (quantities.sm_clock_hz or None) if clock_is_plausible(quantities, spec) else None
 
 
-def bandwidth_roof(level: Level, quantities: Quantities, spec: GpuSpec | None, choice: RoofChoice) -> Roof | None:
-    """The most bytes/s of a memory level, from the first choice, else from the other."""
+def bandwidth_roof(
+    level: Level,
+    quantities: Quantities,
+    spec: GpuSpec | None,
+    choice: RoofChoice,
+    ceilings: CeilingsEvidence | None = None,
+) -> Roof | None:
+    """The most bytes/s of a memory level, from the first choice, else from another."""
     of_spec = None if spec is None else _spec_bandwidth(level, spec)
-    return _preferred(choice, of_spec, lambda: _counter_bandwidth(level, quantities, spec))
+    measured = measured_bandwidth(level, quantities, ceilings) if choice == "measured" else None
+    return measured or _preferred(choice, of_spec, lambda: _counter_bandwidth(level, quantities, spec))
+
+
+def measured_bandwidth(level: Level, quantities: Quantities, ceilings: CeilingsEvidence | None) -> Roof | None:
+    """What programs reached at a memory level; of DRAM at the launch's own mix of reads and writes."""
+    if ceilings is None:
+        return None
+    if level == "dram":
+        read, moved = quantities.dram_read_bytes, quantities.dram_bytes
+        found = ceilings.dram_bandwidth(min(1.0, read / moved) if read is not None and moved else None)
+    else:
+        one = ceilings.get(level)
+        found = None if one is None else one.median
+    return None if found is None else Roof(found, MEASURED)
+
+
+def measured_peak(of: str, ceilings: CeilingsEvidence | None) -> Roof | None:
+    """What programs reached of a type."""
+    one = ceilings.get(of) if ceilings is not None else None
+    return None if one is None else Roof(one.median, MEASURED)
 
 
 def dense_peak(of: str, spec: GpuSpec | None) -> PeakRate | None:
@@ -179,14 +209,21 @@ def dense_peak(of: str, spec: GpuSpec | None) -> PeakRate | None:
     return None if spec is None else getattr(spec.peaks, of, None)
 
 
-def compute_roof(of: str, quantities: Quantities, spec: GpuSpec | None, choice: RoofChoice) -> Roof | None:
-    """The most FLOP/s of a type, dense, from the first choice, else from the other.
+def compute_roof(
+    of: str,
+    quantities: Quantities,
+    spec: GpuSpec | None,
+    choice: RoofChoice,
+    ceilings: CeilingsEvidence | None = None,
+) -> Roof | None:
+    """The most FLOP/s of a type, dense, from the first choice, else from another.
 
     Reports hold a peak of FP32 only: the tensor counters of all instructions state the one with sparsity.
     """
     peak = dense_peak(of, spec)
     of_spec = None if peak is None else Roof(peak.flop_per_s, "spec")
-    return _preferred(choice, of_spec, lambda: _counter_peak(of, quantities, spec))
+    measured = measured_peak(of, ceilings) if choice == "measured" else None
+    return measured or _preferred(choice, of_spec, lambda: _counter_peak(of, quantities, spec))
 
 
 def peak_at_clock(of: str, quantities: Quantities, spec: GpuSpec | None, clock_hz: float | None) -> float | None:
@@ -306,6 +343,6 @@ def _counter_peak(of: str, q: Quantities, spec: GpuSpec | None) -> Roof | None:
 
 
 def _preferred(choice: RoofChoice, of_spec: Roof | None, of_counters: Callable[[], Roof | None]) -> Roof | None:
-    if choice == "spec":
-        return of_spec or of_counters()
-    return of_counters() or of_spec
+    if choice == "counters":
+        return of_counters() or of_spec
+    return of_spec or of_counters()

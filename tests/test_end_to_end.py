@@ -70,7 +70,10 @@ def test_a_right_kernel_is_measured_in_full(kprof: Any, write: Any, tmp_path: Pa
     assert blocks["launches"]["kernel_launches"] is None
     assert blocks["memory"]["ref_peak_mb"] == pytest.approx(2 * 6400 / 1e6, rel=0.05)
     assert blocks["build"]["reason"]["code"] == "nothing_to_build"
-    for name in ("roofline", "sol", "occupancy", "caches", "stalls", "bottleneck"):
+    assert (blocks["sol"]["status"], blocks["sol"]["floor_bytes"]) == ("ok", 2 * 6400)
+    assert blocks["sol"]["task_score"] == blocks["sol"]["floor_us"] / timing["kernel_us"]
+    assert (blocks["bottleneck"]["status"], blocks["bottleneck"]["estimated"]) == ("ok", True)
+    for name in ("roofline", "occupancy", "caches", "stalls"):
         assert (blocks[name]["status"], blocks[name]["reason"]["code"]) == ("unavailable", "no_cuda_device")
     assert run.report["workload"]["inputs"][0]["shape"] == [50, 32]
     assert "speedup" in run.stderr.lower()

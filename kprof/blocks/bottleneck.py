@@ -6,10 +6,12 @@ from typing import Annotated, Final
 
 from kprof.blocks.base import Block, Status, finish
 from kprof.blocks.profiled import SOURCE
+from kprof.blocks.sol_records import OF_THE_TASK
 from kprof.bottleneck.verdict import Family, Proof, Step, Verdict
 from kprof.evidence import Reason, Record
 from kprof.metrics import metric
 
+ESTIMATED: Final = "algorithmic minimum of the task and measured roofs"
 _RULES: Final = "kprof's rules, after those of Nsight Compute"
 _NO_LIMITER: Final = {"launch": "host_bound", "balanced": "balanced", "latency": "no_cause_stands_out"}
 
@@ -42,7 +44,7 @@ class BottleneckBlock(Block, frozen=True, kw_only=True):
         metric(
             "text",
             "memory, compute: a unit is near its peak; latency: none is; balanced: both sides alike; launch: the host "
-            "cannot keep the GPU busy; unknown: counters are missing",
+            "cannot keep the GPU busy, or on the CPU the overhead of a call; unknown: counters are missing",
             source=_RULES,
         ),
     ] = None
@@ -63,15 +65,24 @@ class BottleneckBlock(Block, frozen=True, kw_only=True):
     near_border: Annotated[str | None, metric("text", "The runner-up where a border is within 2 %", source=_RULES)] = (
         None
     )
+    estimated: Annotated[
+        bool | None,
+        metric(
+            "bool", "It rests on the least that the task asks for and measured roofs, not on counters", source=_RULES
+        ),
+    ] = None
 
 
-def bottleneck_block(verdict: Verdict, of: tuple[str, float | None] | None = None) -> BottleneckBlock:
+def bottleneck_block(
+    verdict: Verdict, of: tuple[str, float | None] | None = None, *, estimated: bool = False
+) -> BottleneckBlock:
     """The block of a verdict.
 
     Args:
         verdict: what analysis says.
         of: the kernel whose label it is, and the share of the time that has the label; None: no kernel's.
             A share of None: some launch's time is not known.
+        estimated: the verdict rests on what the task asks for at least, and on measured roofs.
     """
     told = tuple(reason for reason in (_missing(verdict), _doubted(verdict)) if reason is not None)
     unknown = verdict.family == "unknown"
@@ -79,7 +90,7 @@ def bottleneck_block(verdict: Verdict, of: tuple[str, float | None] | None = Non
     block = BottleneckBlock(
         status=status,
         reason=told[0] if unknown and told else None,
-        source=SOURCE,
+        source=ESTIMATED if estimated else SOURCE,
         warnings=told[1:] if unknown else told,
         family=verdict.family,
         limiter=verdict.limiter,
@@ -89,8 +100,17 @@ def bottleneck_block(verdict: Verdict, of: tuple[str, float | None] | None = Non
         advice=tuple(_advice(step) for step in verdict.steps),
         margin_pct=None if verdict.margin is None else verdict.margin * 100,
         near_border=verdict.near_border,
+        estimated=estimated,
     )
+    if estimated:
+        return finish(block, lambda path: _why_null_estimated(verdict, path))
     return finish(block, lambda path: _why_null(verdict, path, timeless=of is not None and of[1] is None))
+
+
+def _why_null_estimated(verdict: Verdict, path: str) -> str:
+    if path in ("kernel", "time_share_pct"):
+        return OF_THE_TASK
+    return "call_overhead" if path == "limiter" else _why_null(verdict, path, timeless=False)
 
 
 def _missing(verdict: Verdict) -> Reason | None:

@@ -75,7 +75,7 @@ class SideAnalysis:
         handed_on = inherited([(one.profile.quantities, one.profile.findings) for one in self.launches])
         own = audit(quantities, first.spec)
         findings = (*own, *(one for one in handed_on if one.code not in {finding.code for finding in own}))
-        return CounterProfile(quantities, first.spec, first.spec_reason, findings)
+        return CounterProfile(quantities, first.spec, first.spec_reason, findings, first.ceilings)
 
 
 class CounterAnalysis:
@@ -141,7 +141,7 @@ class CounterAnalysis:
     def _analyse(self, launch: ProfiledLaunch) -> LaunchAnalysis:
         quantities = resolve(launch)
         spec, reason = self._board(quantities)
-        profile = CounterProfile(quantities, spec, reason, audit(quantities, spec))
+        profile = CounterProfile(quantities, spec, reason, audit(quantities, spec), self._capture.ceilings)
         return LaunchAnalysis(launch, profile, classify(profile))
 
     def _board(self, quantities: Quantities) -> _Board:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from kprof.blocks.base import Absence, Block, absent_block, not_requested
+from kprof.blocks.base import Absence, Block, absent_block, not_requested, on_cuda
 from kprof.blocks.bottleneck import BottleneckBlock, bottleneck_block
 from kprof.blocks.caches import CachesBlock, caches_block
 from kprof.blocks.counter_analysis import CounterAnalysis
@@ -121,6 +121,10 @@ def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> Bott
         for one in (main.launches if main is not None else ())
     ]
     verdict = workload_verdict(kernels, task.host_share)
+    if verdict is None and not on_cuda(capture):
+        verdict = task.processor_verdict
+        if verdict is not None:
+            return bottleneck_block(verdict, estimated=True)
     if verdict is None:
         return absent_block(BottleneckBlock, _absence(capture, counters), NCU)
     block = bottleneck_block(verdict, _of_which(kernels, verdict))

@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 
 from kprof.blocks.counter_analysis import CounterAnalysis, LaunchAnalysis, SideAnalysis
-from kprof.blocks.roofline import RooflineBlock, ridges_of, roofline_block
+from kprof.blocks.roofline import RooflineBlock, roofline_block
 from kprof.blocks.roofline_records import Ceiling, Point
+from kprof.blocks.roofline_roofs import ridges_of
 from kprof.evidence import Reason, Side
 from kprof.kernelnames import base_name
 from kprof.roofline import RoofChoice

@@ -14,6 +14,10 @@ NCU_AND_ROOFS: Final = f"{NCU} and the roofs"
 _OUTSIDE: Final = "FLOP outside the tensor cores over time"
 
 
+BESIDE: Final = ", "
+"""Stands in the name of a roof beside the chosen one, before where it comes from: ``DRAM, measured``."""
+
+
 class Ceiling(Record, frozen=True, kw_only=True):
     """One roof of the plot: a bandwidth or a compute peak, the other null."""
 
@@ -22,6 +26,11 @@ class Ceiling(Record, frozen=True, kw_only=True):
     source: Annotated[str, metric("text", "spec, counters, or spec with a measured value", source=ROOFS)]
     bandwidth_gbs: Annotated[float | None, metric("GB/s", "Bandwidth of a memory roof", source=ROOFS)] = None
     peak_tflops: Annotated[float | None, metric("TFLOP/s", "Dense peak of a compute roof", source=ROOFS)] = None
+
+    @property
+    def is_beside(self) -> bool:
+        """Percentages are of another roof of that kind: this one is shown beside it."""
+        return BESIDE in self.name
 
 
 class Point(Record, frozen=True, kw_only=True):

@@ -7,18 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kprof.blocks.base import Absence, Status, finish
-from kprof.blocks.sol_records import NCU_AND_SPEC, SolBlock
+from kprof.blocks.measured_roofs import NO_CEILINGS, above_measured_roofs
+from kprof.blocks.sol_records import NCU_AND_SPEC, OF_THE_TASK, SolBlock
 from kprof.bottleneck.loads import compute_loads, memory_loads
 from kprof.counter_profile import CounterProfile
 from kprof.counters.resolve import NOT_COLLECTED
 from kprof.evidence import Reason
 from kprof.floor import EMPTY_KERNEL_US, Floor
-from kprof.roofline import TENSOR_RATES, RoofChoice, dense_peak, observed_clock_hz
+from kprof.roofline import (
+    MEASURED,
+    TENSOR_RATES,
+    RoofChoice,
+    dense_peak,
+    measured_bandwidth,
+    measured_peak,
+    observed_clock_hz,
+)
 
 __all__ = ["SolBlock", "TaskTime", "sol_block"]
 
-OF_THE_TASK: Final = "of_the_whole_task"
-"""Code of what a single launch has none of: the floor is that of the whole call."""
 _DRAM: Final = ("dram_bytes", "duration_ns", "dram_busy_pct")
 _MEMORY: Final = (
     "l2_to_sm_pct", "l1_data_pipe_pct", "l2_from_sm_pct", "l2_tag_pct", "l2_lookup_pct", "l2_data_pct",
@@ -49,6 +56,8 @@ _FLOOR_FIELDS: Final[Mapping[str, str]] = {
     "floor_flop": "flop",
     "floor_kind": "kind",
 }
+_POSSIBLE: Final = ("floor_overestimated", "above_measured_roof")
+"""Codes of a time below the floor that does not contradict physics."""
 _NO_COUNTERS: Final = Absence(
     status="unavailable", reason=Reason(code=NOT_COLLECTED, message="the run holds no counters")
 )
@@ -87,14 +96,17 @@ def sol_block(
         profile: the counters; None: there are none.
         task: the floor and the time; None: a single launch, which has no task of its own.
         absent: why there are no counters, where there are none.
-        roof: ``counters``: against the peaks in the report alone, whatever the spec says.
+        roof: ``counters``: against the peaks in the report alone, whatever the spec says; ``measured``: against what
+            programs reached on the board, where that is known.
     """
-    if roof == "counters" and profile is not None:
-        profile = replace(profile, spec=None)
+    told = _about_measured(profile, task, roof)
+    if profile is not None:
+        spec = None if roof == "counters" else profile.spec
+        profile = replace(profile, spec=spec, ceilings=profile.ceilings if roof == MEASURED else None)
     absence = absent or (_NO_COUNTERS if profile is None else _TOO_FEW)
     hardware, of_task = _hardware(profile), _of_task(profile, task)
     beyond = _beyond_floor(task)
-    impossible = () if beyond is None or beyond.code == "floor_overestimated" else (beyond,)
+    impossible = () if beyond is None or beyond.code in _POSSIBLE else (beyond,)
     suspicions = (*impossible, *_findings(profile))
     reason = suspicions[0] if suspicions else absence.reason if profile is None or not hardware else None
     status: Status = "suspect" if suspicions else "ok" if hardware or "floor_us" in of_task else absence.status
@@ -102,7 +114,7 @@ def sol_block(
         status=status,
         reason=reason,
         source=NCU_AND_SPEC,
-        warnings=(*suspicions[1:], *_notes(profile, task)),
+        warnings=(*suspicions[1:], *_notes(profile, task), *told, *_above(hardware, profile)),
         **hardware,
         **of_task,
     )
@@ -130,10 +142,13 @@ def _hardware(profile: CounterProfile | None) -> dict[str, Any]:
 
 
 def _dram_pct(profile: CounterProfile, read: Callable[[str], float | None]) -> float | None:
-    """Percent of the spec's bandwidth, else of the counter's own peak."""
+    """Percent of the measured bandwidth or the spec's, else of the counter's own peak."""
     moved, duration_ns = read("dram_bytes"), read("duration_ns")
-    if profile.spec is not None and moved is not None and duration_ns:
-        return moved / (duration_ns * 1e-9) / profile.spec.memory.bandwidth_bytes_per_s * 100.0
+    stated = None if profile.spec is None else profile.spec.memory.bandwidth_bytes_per_s
+    measured = measured_bandwidth("dram", profile.quantities, profile.ceilings)
+    peak = stated if measured is None else measured.per_second
+    if peak is not None and moved is not None and duration_ns:
+        return moved / (duration_ns * 1e-9) / peak * 100.0
     return read("dram_busy_pct")
 
 
@@ -160,7 +175,8 @@ def _pipes(profile: CounterProfile) -> list[tuple[float, str]]:
 
 
 def _clock_share(pipe: str, profile: CounterProfile) -> float:
-    """The observed clock over that of the pipe's dense peak; 1 where either is not known: the counter's own peak."""
+    """The observed clock over that of the pipe's dense peak, and that peak over the measured one where it is to be held
+    against that; 1 where the clock or the peak is not known: the counter's own peak."""
     clock_hz = observed_clock_hz(profile.quantities, profile.spec)
     if profile.spec is None or clock_hz is None:
         return 1.0
@@ -169,7 +185,11 @@ def _clock_share(pipe: str, profile: CounterProfile) -> float:
         counts = profile.quantities.tensor_flop
         of = TENSOR_RATES.get(max(counts, key=counts.__getitem__)) if any(counts.values()) else "fp16"
     peak = dense_peak(of, profile.spec) if of else None
-    return 1.0 if peak is None else clock_hz / (peak.clock_mhz * 1e6)
+    if of is None or peak is None:
+        return 1.0
+    measured = measured_peak(of, profile.ceilings)
+    share = clock_hz / (peak.clock_mhz * 1e6)
+    return share if measured is None else share * peak.flop_per_s / measured.per_second
 
 
 def _compute_side(profile: CounterProfile, pipes: list[tuple[float, str]]) -> tuple[float, str] | None:
@@ -201,6 +221,20 @@ def _findings(profile: CounterProfile | None) -> tuple[Reason, ...]:
     return tuple(finding.reason for finding in profile.findings_on(*_DRAM, *_MEMORY, *_PIPES, *_WHOLE))
 
 
+def _about_measured(profile: CounterProfile | None, task: TaskTime | None, roof: RoofChoice) -> tuple[Reason, ...]:
+    """Measured roofs were asked for, and there are none."""
+    if roof != MEASURED or (profile is not None and profile.ceilings is not None):
+        return ()
+    floored = task is not None and task.floor is not None and task.floor.measured
+    return () if floored else (NO_CEILINGS,)
+
+
+def _above(hardware: Mapping[str, Any], profile: CounterProfile | None) -> list[Reason]:
+    if profile is None or profile.ceilings is None:
+        return []
+    return above_measured_roofs({name: pct for name, pct in hardware.items() if name.endswith("_util_pct")})
+
+
 def _beyond_floor(task: TaskTime | None) -> Reason | None:
     """What it means that the kernel took less than the floor, where it did."""
     floor = task.floor if task is not None else None
@@ -209,6 +243,9 @@ def _beyond_floor(task: TaskTime | None) -> Reason | None:
     told = f"{task.kernel_us:.5g} us, less than the floor of {floor.us:.5g} us"
     if floor.kind == "upper_estimate":
         return Reason(code="floor_overestimated", message=f"{told}, which may be too high: see the warnings")
+    if floor.measured:
+        message = f"{told}, which rests on measured roofs: the kernel does better than what they were measured with"
+        return Reason(code="above_measured_roof", message=message, hint="Measure again: kprof doctor --ceilings.")
     return Reason(
         code="faster_than_floor",
         message=f"{told}: the work was not done, the time is wrong, or this is another board",
@@ -221,7 +258,7 @@ def _notes(profile: CounterProfile | None, task: TaskTime | None) -> tuple[Reaso
     if profile is not None and profile.spec is None and profile.spec_reason is not None:
         found.append(profile.spec_reason)
     beyond, floor = _beyond_floor(task), task.floor if task is not None else None
-    if beyond is not None and beyond.code == "floor_overestimated":
+    if beyond is not None and beyond.code in _POSSIBLE:
         found.append(beyond)
     if floor is not None and floor.us is not None and floor.us < EMPTY_KERNEL_US:
         message = f"the floor of {floor.us:.3g} us is less than a kernel that does nothing takes ({EMPTY_KERNEL_US} us)"

@@ -8,6 +8,8 @@ from kprof.blocks.base import Block
 from kprof.blocks.profiled import SOURCE as NCU
 from kprof.metrics import metric
 
+OF_THE_TASK: Final = "of_the_whole_task"
+"""Code of what a single launch has none of: the floor is that of the whole call."""
 NCU_AND_SPEC: Final = f"{NCU} and the board's spec"
 FLOOR: Final = "algorithmic minimum of the task and the board's spec"
 

@@ -11,10 +11,13 @@ from kprof.blocks.counter_analysis import CounterAnalysis, LaunchAnalysis
 from kprof.blocks.sol import TaskTime
 from kprof.blocks.timing.block import TimingBlock
 from kprof.board import GpuSpec
+from kprof.bottleneck.processor import ProcessorCall, processor_verdict
+from kprof.bottleneck.verdict import Verdict
 from kprof.bottleneck.workload import HostShare
 from kprof.capture import Capture
 from kprof.evidence import SIDE_NAMES, Cache, Reason, Side
 from kprof.floor import NO_ROOF, Floor, task_floor
+from kprof.roofline import MEASURED, RoofChoice
 
 FLUSHED: Final = "all"
 """ncu's cache control that empties the caches before every pass."""
@@ -30,6 +33,7 @@ class Task:
         timing: the block ``timing``.
         spec: the board; None where it is not known.
         no_spec: why not, where it is not.
+        roof: what to hold it against; a processor has measured roofs alone.
     """
 
     capture: Capture
@@ -37,6 +41,7 @@ class Task:
     timing: TimingBlock
     spec: GpuSpec | None
     no_spec: Reason | None
+    roof: RoofChoice = "spec"
 
     def floor(self, cache: Cache) -> Floor | None:
         """The floor in one cache state; None: nothing was counted of the reference."""
@@ -51,6 +56,7 @@ class Task:
             l2_bytes_per_s=main.profile.quantities.l2_peak_bytes_per_s if main is not None else None,
             ref_dram_bytes=self._ref_dram_bytes(),
             no_spec=self.no_spec if self.no_spec is not None and on_cuda(self.capture) else NO_ROOF,
+            ceilings=self.capture.ceilings if self.roof == MEASURED or not on_cuda(self.capture) else None,
         )
 
     @property
@@ -70,6 +76,16 @@ class Task:
         if device is None or stream is None or not device.kernel_median_us or not stream.kernel_median_us:
             return None
         return HostShare(device_us=device.kernel_median_us, per_call_us=stream.kernel_median_us)
+
+    @property
+    def processor_verdict(self) -> Verdict | None:
+        """On the CPU: what would hold back a kernel that does no more than the task needs."""
+        floor, ceilings = self.floor("warm"), self.capture.ceilings
+        if floor is None or ceilings is None:
+            return None
+        overhead = ceilings.get("call")
+        call = ProcessorCall(floor, self.timing.kernel_us, overhead.best if overhead is not None else None)
+        return processor_verdict(call)
 
     def has_whole_side(self, side: Side) -> bool:
         """Every kernel of the call has counters, and each was profiled with its caches emptied."""

@@ -11,6 +11,7 @@ import msgspec
 
 from kprof.blocks.precision import INCONCLUSIVE, PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
+from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.collection import Plan, collect
 from kprof.commands.analyze_arguments import (
     Seconds,
@@ -27,9 +28,10 @@ from kprof.commands.analyze_arguments import (
 )
 from kprof.commands.delivery import deliver, require_place
 from kprof.commands.gate_options import GateRequest, Gates, gate_options, say_gates_failed
-from kprof.commands.report_options import FILE, format_option, html_option, output_option, roof_option
+from kprof.commands.measured_roofs import read_ceilings, require_ceilings, with_ceilings
+from kprof.commands.report_options import FILE, ceilings_option, format_option, html_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
-from kprof.errors import CannotMeasureError, KprofError, error_lines
+from kprof.errors import CannotMeasureError, KprofError, UsageError, error_lines
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
@@ -78,6 +80,7 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--allow-nonfinite", is_flag=True, help="Let NaN and infinities at equal places count as equal.")
 @click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the driver says it is.")
 @roof_option
+@ceilings_option
 @click.option("--ncu", metavar="PATH", help="Nsight Compute's command line, instead of the ncu on PATH.")
 @click.option("--kernel", "kernel_filter", metavar="REGEX", help="Profile only kernels in whose name this is found.")
 @click.option("--max-launches", type=click.IntRange(1, 10_000), default=32, show_default=True, help="Profiled a side.")
@@ -139,6 +142,7 @@ def command(
     allow_nonfinite: bool,
     gpu: str | None,
     roof: RoofChoice,
+    ceilings_file: Path | None,
     ncu: str | None,
     kernel_filter: str | None,
     max_launches: int,
@@ -160,13 +164,15 @@ def command(
     require_one_source(ctx, kernel, capture_file)
     request = GateRequest(**gate_settings)
     outputs = (output, html, save_capture, keep_ncu_report, *request.outputs)
-    require_outputs(outputs, (kernel, ref, capture_file, *request.inputs))
+    require_outputs(outputs, (kernel, ref, capture_file, ceilings_file, *request.inputs))
     require_place(format_, output)
     require_pattern(kernel_filter)
     board = resolve_gpu(gpu) if gpu is not None else None
+    ceilings = read_ceilings(ceilings_file)
     gates = request.load()
     if capture_file is not None:
-        capture = load_capture(capture_file)
+        capture = with_ceilings(load_capture(capture_file), ceilings)
+        require_ceilings(capture, roof)
         report = build_report(capture, source="replayed", gpu=board, roof=roof)
     else:
         assert kernel is not None
@@ -199,7 +205,7 @@ def command(
             lock_timeout_s=lock_timeout,
         )
         require_surroundings()
-        capture = _measure(plan, quiet)
+        capture = _measure(plan, ceilings, quiet)
         report = build_report(capture, gpu=board, roof=roof)
     try:
         code = _deliver_judged(report, gates, format_, output, quiet, html)
@@ -234,13 +240,18 @@ def _deliver_judged(
     return code
 
 
-def _measure(plan: Plan, quiet: bool) -> Capture:
+def _measure(plan: Plan, ceilings: CeilingsEvidence | None, quiet: bool) -> Capture:
     if importlib.util.find_spec("torch") is None:
         raise CannotMeasureError(
             "torch_missing", "torch is not installed", "pip install torch; reports and captures can be read without."
         )
     with following(quiet) as progress:
-        return collect(plan, progress.on_update, progress.on_wait)
+        capture = collect(plan, progress.on_update, progress.on_wait)
+    try:
+        return with_ceilings(capture, ceilings)
+    except UsageError as error:  # What was measured stays; the report says that it has no measured roofs.
+        click.echo(error_lines(error.message, error.hint), err=True)
+        return capture
 
 
 def _say_why(report: Report, code: int) -> None:

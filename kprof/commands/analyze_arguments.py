@@ -27,7 +27,8 @@ Override = int | float | bool | str
 MAX_SOURCE_BYTES: Final = 16 * 2**20
 """A source file beyond this is something else, given by mistake."""
 _WITH_CAPTURE: Final = (
-    frozenset({"kernel", "capture_file", "format_", "output", "html", "quiet", "debug", "gpu", "roof"}) | GATE_SETTINGS
+    frozenset({"kernel", "capture_file", "format_", "output", "html", "quiet", "debug", "gpu", "roof", "ceilings_file"})
+    | GATE_SETTINGS
 )
 _DEVICE: Final = re.compile(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?")
 _NOT_FINITE: Final = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)

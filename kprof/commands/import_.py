@@ -10,7 +10,8 @@ import click
 from kprof.capture import encode_capture
 from kprof.commands.analyze_arguments import command_line, require_pattern
 from kprof.commands.delivery import deliver, require_place
-from kprof.commands.report_options import FILE, format_option, html_option, output_option, roof_option
+from kprof.commands.measured_roofs import read_ceilings, require_ceilings, with_ceilings
+from kprof.commands.report_options import FILE, ceilings_option, format_option, html_option, output_option, roof_option
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.importing import import_capture
@@ -23,6 +24,7 @@ from kprof.roofline import RoofChoice
 @click.option("--kernel", metavar="REGEX", help="Only launches in whose name this is found.")
 @click.option("--gpu", metavar="NAME|SPEC.yaml", help="The board, instead of what the report says.")
 @roof_option
+@ceilings_option
 @click.option("--save-capture", type=FILE, help="Keep what was read in this file.")
 @format_option
 @output_option
@@ -33,6 +35,7 @@ def command(
     kernel: str | None,
     gpu: str | None,
     roof: RoofChoice,
+    ceilings_file: Path | None,
     save_capture: Path | None,
     format_: str,
     output: Path | None,
@@ -43,12 +46,14 @@ def command(
 
     JSON goes to stdout, a summary to stderr. Exit code 0 when it was read, however few counters it holds.
     """
-    require_outputs((output, html, save_capture), (file,))
+    require_outputs((output, html, save_capture), (file, ceilings_file))
     require_place(format_, output)
     board = resolve_gpu(gpu) if gpu is not None else None
+    ceilings = read_ceilings(ceilings_file)
     # Records of thousands of launches and no cycles among them: looking for some would take a fifth of the time.
     gc.disable()
-    capture = import_capture(file, require_pattern(kernel), command_line())
+    capture = with_ceilings(import_capture(file, require_pattern(kernel), command_line()), ceilings)
+    require_ceilings(capture, roof)
     if save_capture is not None:
         write_whole(save_capture, encode_capture(capture))
     deliver(build_report(capture, source="imported", gpu=board, roof=roof), format_, output, quiet, html)

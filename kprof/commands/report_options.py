@@ -18,7 +18,10 @@ roof_option = click.option(
     type=click.Choice(get_args(RoofChoice)),
     default="spec",
     show_default=True,
-    help="Peaks of the spec, or those ncu saw.",
+    help="Peaks of the spec, those ncu saw, or those measured.",
+)
+ceilings_option = click.option(
+    "--ceilings", "ceilings_file", type=FILE, help="Measured roofs: a file of kprof doctor --ceilings --json."
 )
 format_option = click.option(
     "--format", "format_", type=click.Choice(list(FORMATS)), default="json", show_default=True, help="What to write."

@@ -189,7 +189,7 @@ def test_the_cpu_has_bytes_and_flop_but_no_roof() -> None:
     assert (block.status, block.reason) == ("unavailable", NO_GPU.reason)
     assert (block.floor_bytes, block.floor_flop) == (6400, 640)
     names = ("floor_us", "floor_dram_bytes", "floor_kind", "task_score", "headroom")
-    assert {block.reasons[name] for name in names} == {"no_roof"}
+    assert {block.reasons[name] for name in names} == {"ceilings_not_measured"}
     assert block.reasons["score"] == block.reasons["traffic_amplification"] == "no_cuda_device"
 
 

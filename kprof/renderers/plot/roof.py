@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from kprof.blocks.roofline_records import Ceiling, Point
+from kprof.blocks.roofline_records import BESIDE, Ceiling, Point
 from kprof.renderers import quantities
 from kprof.renderers.plot.marks import draw_number, draw_point, point_box
 from kprof.renderers.plot.placing import Box, Placer, centred
@@ -25,6 +25,8 @@ _SAME: Final = 1.01
 """Peaks closer than this factor are one line."""
 _ALONG: Final = (0.03, 0.2, 0.4, 0.6, 0.75)
 """Where along a slanted roof its label may begin."""
+_BESIDE: Final[dict[str, Any]] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}
+"""Roofs that percentages are not of, beside those that they are."""
 Place = tuple[float, float]
 
 
@@ -98,7 +100,8 @@ def _bandwidths(axes: Any, scene: Scene, placer: Placer, to_page: Callable[[Plac
             continue
         colour = LEVELS.get(ceiling.level, INK)
         width = 1.8 if ceiling.level == "dram" else 1.2
-        axes.plot([start, end], [start * slope, end * slope], color=colour, linewidth=width, zorder=2)
+        how: dict[str, Any] = _BESIDE if ceiling.is_beside else {"linewidth": width}
+        axes.plot([start, end], [start * slope, end * slope], color=colour, zorder=2, **how)
         label = f"{ceiling.name} {quantities.bandwidth(ceiling.bandwidth_gbs or 0.0)}"
         _slanted_label(axes, placer, label, colour, to_page((start, start * slope)), to_page((end, end * slope)))
 
@@ -143,7 +146,8 @@ def _peaks(axes: Any, scene: Scene, placer: Placer, to_page: Callable[[Place], P
     fastest = max((one.bandwidth_gbs or 0.0 for one in scene.memory), default=0.0) / 1e3
     for peak, names in _joined(scene.compute):
         start = max(low, peak / fastest) if fastest else low
-        axes.plot([start, high], [peak, peak], color=INK, linewidth=1.4, zorder=2)
+        how: dict[str, Any] = _BESIDE if all(BESIDE in name for name in names) else {"linewidth": 1.4}
+        axes.plot([start, high], [peak, peak], color=INK, zorder=2, **how)
         label = f"{', '.join(names)} {quantities.rate(peak)}"
         wide = _LETTER * len(label)
         begin, end = to_page((start, peak)), to_page((high, peak))

@@ -39,7 +39,13 @@ def counters_section(report: Report) -> Section | None:
         return None
     launches = report.counters.combined_launches if report.counters is not None else 1
     of_what = "" if launches < 2 else f", {launches} launches together"
-    return Section(title=f"hardware counters{of_what}", facts=facts)
+    return Section(title=f"hardware counters{of_what}{_of_roofs(blocks.roofline)}", facts=facts)
+
+
+def _of_roofs(roofline: RooflineBlock) -> str:
+    """Percentages are of the spec's roofs, unless this says otherwise."""
+    first = next(iter(roofline.ceilings or ()), None)
+    return ", of measured roofs" if first is not None and first.source == "measured" else ""
 
 
 def _fact(block: Block, name: str, tell: Tell, before: str = "", after: str = "") -> Iterator[str]:
@@ -49,7 +55,9 @@ def _fact(block: Block, name: str, tell: Tell, before: str = "", after: str = ""
         yield f"{before}{tell(value)}{after}"
         return
     code = absent(block, name)
-    if block.status not in ("unavailable", "skipped", "failed") and code not in _SAID_ELSEWHERE:
+    # What the whole block lacks, though some of it is there, is said with the blocks that have nothing.
+    of_all = block.reason.code if block.status == "ok" and block.reason is not None else ""
+    if block.status not in ("unavailable", "skipped", "failed") and code not in (*_SAID_ELSEWHERE, of_all):
         yield f"{before or f'{name}: '}not known ({code})"
 
 
@@ -76,12 +84,12 @@ def _rates(roofline: RooflineBlock) -> Iterator[str]:
             yield f"{name} {quantities.rate(rate)}"
     at_clock, utilised = roofline.tensor_util_at_clock_pct or {}, roofline.tensor_util_pct or {}
     for name, rate in (roofline.tensor_tflops or {}).items():
-        of_spec, now = utilised.get(name), at_clock.get(name)
+        of_peak, now = utilised.get(name), at_clock.get(name)
         of_now = "" if now is None else f", {share(now)} at this clock"
         if rate is None:
             yield f"{name.upper()} tensor: not known ({absent(roofline, f'tensor_tflops.{name}')})"
             continue
-        told = "" if of_spec is None else f", {share(of_spec)} of spec{of_now}"
+        told = "" if of_peak is None else f", {share(of_peak)} of its peak{of_now}"
         yield f"{name.upper()} tensor {quantities.rate(rate)}{told}"
 
 

@@ -191,6 +191,7 @@ def _bound(block: BottleneckBlock) -> Verdict | None:
     if block.kernel is not None and block.time_share_pct is not None and block.time_share_pct < 100:
         whose = f" ({block.kernel}; {quantities.share(block.time_share_pct)} of the kernels' time)"
     near = f", near {block.near_border}" if block.near_border else ""
+    near += " (estimated from the least that the task asks for)" if block.estimated else ""
     doubted = block.family == "unknown" or block.status == "suspect"
     return Verdict(
         label="BOUND?" if doubted else "BOUND",
