@@ -15,7 +15,7 @@ import pynvml
 from kprof.collectors.clocks import ClockMonitor
 from kprof.errors import first_line
 from kprof.evidence import ClockReading, Record
-from kprof.programs import ask_program
+from kprof.subprocesses.asking import ask_program
 
 _ANSWER_S: Final = 8.0
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import ninja
 
-from kprof.programs import Answer, ask_program
+from kprof.subprocesses.asking import Answer, ask_program
 
 _ANSWER_S: Final = 20.0
 

@@ -16,7 +16,7 @@ from kprof.counters.names import DURATION
 from kprof.counters.resolve import resolve
 from kprof.errors import CannotMeasureError, KprofError
 from kprof.evidence import Reason
-from kprof.programs import ask_program
+from kprof.subprocesses.asking import ask_program
 
 PROFILE_S: Final = 30.0
 """Longest wait for a profile of one kernel, which takes 2 to 4 s."""

@@ -16,8 +16,7 @@ import torch
 from kprof.collectors.build import BuildWatch
 from kprof.collectors.build_key import choose_cuda_arch
 from kprof.collectors.ceilings.here import ceilings_here
-from kprof.collectors.clocks import board_uuid
-from kprof.collectors.environment import collect_environment, read_clocks, resolve_device
+from kprof.collectors.environment import board_uuid, collect_environment, read_clocks, resolve_device
 from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
 from kprof.collectors.precision.collect import collect_precision

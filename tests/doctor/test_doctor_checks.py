@@ -19,7 +19,7 @@ from kprof.doctor.records import Check
 from kprof.evidence import ClockReading, Reason
 from kprof.installation import Installation, TorchDevice
 from kprof.own_worker import OwnAnswer
-from kprof.programs import Answer
+from kprof.subprocesses.asking import Answer
 
 DEVICE = TorchDevice(
     name="NVIDIA H200", uuid="GPU-1", compute_capability="9.0", sm_count=132, memory_bytes=150_109_880_320

@@ -14,7 +14,7 @@ from kprof.collectors import one_kernel
 from kprof.doctor import profiling
 from kprof.doctor.boards import Boards, ask_boards
 from kprof.doctor.profiling import look_at_profiling
-from kprof.programs import Answer
+from kprof.subprocesses.asking import Answer
 
 
 def look(folder: Path, body: str, index: int | None = 0) -> profiling.Profiling:

@@ -26,7 +26,7 @@ def collect_ceilings(device: torch.device, cache_root: Path, *, quick: bool = Fa
         quick: on the CPU: about a second in all.
     """
     began = perf_counter()
-    environment = collect_environment(device, ())
+    environment = collect_environment(device)
     measured: dict[tuple[str, int | None], MeasuredCeiling] = {}
     absent: dict[str, Reason] = {}
     contention = Contention() if device.type == "cpu" else None

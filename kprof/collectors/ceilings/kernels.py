@@ -15,8 +15,8 @@ from torch import Tensor
 
 from kprof.collectors.build_key import compiler_version, nvcc_path
 from kprof.errors import CannotMeasureError
-from kprof.subprocesses.asking import ask_program
 from kprof.resources import resource_dir
+from kprof.subprocesses.asking import ask_program
 
 _SOURCE: Final = "ceilings.cu"
 _BUILD_S: Final = 120.0

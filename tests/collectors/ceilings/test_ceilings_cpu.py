@@ -61,7 +61,7 @@ def test_the_random_numbers_of_the_process_stay_as_they_were(tmp_path: Path) -> 
 
 
 def test_what_the_cache_holds_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = collect_environment(DEVICE, ())
+    environment = collect_environment(DEVICE)
     monkeypatch.setattr(cpu, "_CONTENDED_SHARE", 1e9)  # Whatever else this machine does just now.
     first = ceilings_here(DEVICE, environment, tmp_path)
     assert first is not None
@@ -71,7 +71,7 @@ def test_what_the_cache_holds_is_not_measured_again(tmp_path: Path, monkeypatch:
 
 
 def test_those_of_a_busy_machine_are_told_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = collect_environment(DEVICE, ())
+    environment = collect_environment(DEVICE)
     monkeypatch.setattr(cpu, "_CONTENDED_SHARE", -1.0)
     found = ceilings_here(DEVICE, environment, tmp_path)
     assert found is not None
@@ -84,7 +84,7 @@ def test_without_room_for_the_arrays_there_are_none(tmp_path: Path, monkeypatch:
         raise RuntimeError("[enforce fail at alloc_cpu.cpp] not enough memory")
 
     monkeypatch.setattr(torch, "rand", no_room)
-    assert ceilings_here(DEVICE, collect_environment(DEVICE, ()), tmp_path) is None
+    assert ceilings_here(DEVICE, collect_environment(DEVICE), tmp_path) is None
 
 
 @pytest.mark.parametrize(("text", "size"), [("32768K\n", 2**25), ("96M", 96 * 2**20), ("", 0), ("lots", 0)])
