@@ -29,6 +29,7 @@ from kprof.evidence import (
 )
 from kprof.files import read_whole
 from kprof.floor_evidence import FloorEvidence
+from kprof.integrity_evidence import IntegrityEvidence
 from kprof.sanitizer_evidence import SanitizerEvidence
 
 CAPTURE_VERSION: Final = 1
@@ -53,6 +54,7 @@ class Capture(Record, frozen=True, kw_only=True):
     build: BuildEvidence | None = None
     precision: PrecisionEvidence | None = None
     timing: TimingEvidence | None = None
+    integrity: IntegrityEvidence | None = None
     memory: MemoryEvidence | None = None
     floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None

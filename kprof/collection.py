@@ -29,7 +29,7 @@ from kprof.worker.outcome import Outcome
 from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits, Worker
 
-MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "memory", "floor")
+MAIN_STAGES: Final[tuple[Stage, ...]] = ("precision", "timing", "integrity", "memory", "floor")
 FLOOR_BLOCKS: Final = frozenset({"sol", "waterfall", "bottleneck"})
 """Blocks that need the task's floor."""
 CEILING_BLOCKS: Final = frozenset({"sol", "waterfall", "roofline", "bottleneck"})

@@ -13,11 +13,13 @@ import msgspec
 Side = Literal["kernel", "ref"]
 SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 """As messages call them."""
-Stage = Literal["load", "build", "precision", "timing", "memory", "floor", "launches", "counters", "sanitizer"]
+Stage = Literal[
+    "load", "build", "precision", "timing", "integrity", "memory", "floor", "launches", "counters", "sanitizer"
+]
 Cache = Literal["cold", "warm"]
 Timer = Literal["cupti", "event", "graph", "host", "host_stream"]
 STAGES: Final[tuple[Stage, ...]] = (
-    "load", "build", "precision", "timing", "memory", "floor", "launches", "counters", "sanitizer",
+    "load", "build", "precision", "timing", "integrity", "memory", "floor", "launches", "counters", "sanitizer",
 )  # fmt: skip
 
 
@@ -327,4 +329,7 @@ class LaunchesEvidence(Record, frozen=True, kw_only=True):
     series: tuple[Series, ...] = ()
     """Device spans (first kernel start to last kernel end, all streams) that the same process measured."""
     kernel_off_current_stream: bool | None = None
+    output_mismatches: tuple[Mismatch, ...] | None = None
+    """How a result under the profiler differs from the reference's, for values that the kernel saw nowhere else in this
+    process; None: not compared."""
     warnings: tuple[Reason, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-_OPTIONAL_STAGES: Final = ("memory", "launches")
+_OPTIONAL_STAGES: Final = ("integrity", "memory", "launches")
 _COSTS_ITS_BLOCKS_ALONE: Final = ("floor", "counters")
 """Stages whose faults never change the exit code: the answer was measured before them."""
 _USAGE_CODES: Final = ("unknown_override", "override_type")

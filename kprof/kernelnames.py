@@ -11,6 +11,16 @@ _OPERATOR: Final = re.compile(r"\boperator\s*(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|&&|\
 _SPECIAL: Final = re.compile(r"[(<\[{)>\]}:]|\boperator\b|->")
 _WORD: Final = re.compile(r"[^\s*&]+$")
 
+_LIBRARIES: Final = re.compile(
+    r"\bat(?:_cuda_detail)?::|\bc10::|\bcub::|\bthrust::|\bcutlass(?:::|_)|\bcudnn|\bcublas|\bcusparse|\bcufft|"
+    r"\bnvjet|\bpytorch_flash::|\bfmha_|\bnccl|\b(?:volta|turing|ampere|maxwell|sm\d\d)_|\bgemv|\bgemm|\bsplitK|\bmagma_"
+)
+
+
+def is_library_kernel(full_name: str) -> bool:
+    """The kernel is of torch's or of a library that torch calls: by the names that those give their own."""
+    return _LIBRARIES.search(full_name) is not None
+
 
 def base_name(full_name: str) -> str:
     """The function's own name: no return type, namespace, template arguments or parameters.

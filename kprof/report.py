@@ -15,7 +15,7 @@ from kprof.blocks.ceilings_info import CeilingsInfo, ceilings_info
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.counter_blocks import counter_blocks
 from kprof.blocks.counters_info import CountersInfo, counters_info
-from kprof.blocks.integrity import IntegrityBlock, integrity_block
+from kprof.blocks.integrity.block import IntegrityBlock, failed_reason, integrity_block
 from kprof.blocks.kernels import KernelLaunch, kernel_launches
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.blocks.memory import MemoryBlock, memory_block
@@ -25,7 +25,7 @@ from kprof.blocks.roofline import RooflineBlock
 from kprof.blocks.sol import SolBlock
 from kprof.blocks.stalls import StallsBlock
 from kprof.blocks.task import Task
-from kprof.blocks.timing.block import TimingBlock, timing_block
+from kprof.blocks.timing.block import TimingBlock, doubted, timing_block
 from kprof.blocks.waterfall import WaterfallBlock
 from kprof.board import GpuSpec
 from kprof.capture import Capture
@@ -104,7 +104,8 @@ def build_report(
     """
     environment = environment_info(capture.environment, gpu)
     capture = _with_believable_ceilings(capture, board_of(capture.environment, gpu)[0])
-    counters, timing = CounterAnalysis(capture, gpu), timing_block(capture)
+    integrity = integrity_block(capture)
+    counters, timing = CounterAnalysis(capture, gpu), doubted(timing_block(capture), failed_reason(integrity))
     spec, no_spec = board_of(capture.environment, gpu)
     made = counter_blocks(capture, counters, Task(capture, counters, timing, spec, no_spec, roof), roof)
     return Report(
@@ -121,7 +122,7 @@ def build_report(
             timing=timing,
             memory=memory_block(capture),
             launches=launches_block(capture),
-            integrity=integrity_block(capture),
+            integrity=integrity,
             **{name: getattr(made, name) for name in made.__struct_fields__},
         ),
         kernels=kernel_launches(capture, counters, roof),

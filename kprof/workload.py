@@ -15,7 +15,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,6 +60,8 @@ class LoadedWorkload:
     """Whose file makes the inputs."""
     kind: Kind = "pytorch"
     warnings: tuple[Reason, ...] = ()
+    widened: dict[str, float] = field(default_factory=dict)
+    """Least absolute tolerance by output, as precision found it: there the reference itself is off by half of that."""
     ref_compiled: bool = False
     """``ref`` is torch.compile's; precision is judged before that, against the eager one."""
 

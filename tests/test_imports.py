@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile", "verdicts", "gates"),
     ("task_roofs", "ceilings_check"),
     ("capture", "gpuspec"),
-    ("counters", "floor_evidence", "ceilings_cache", "installation"),
+    ("counters", "floor_evidence", "integrity_evidence", "ceilings_cache", "installation"),
     ("probe_evidence", "ceilings_evidence"),
     ("counter_evidence", "sanitizer_evidence", "trees", "harness_names", "kernelnames", "specfile"),
     (

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kprof.kernelnames import base_name
+from kprof.kernelnames import base_name, is_library_kernel
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,23 @@ def test_a_name_of_200000_characters_takes_no_time(full: str, base: str) -> None
     began = time.perf_counter()
     assert base_name(full) == base
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>>(int)", True),
+        ("void cub::DeviceReduceKernel<...>(float*)", True),
+        ("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64>(Params)", True),
+        ("ampere_sgemm_128x64_nn", True),
+        ("sm90_xmma_gemm_f32f32_tf32f32", True),
+        ("nvjet_hsh_128x256_64x4", True),
+        ("logsumexp_kernel(float const*, float*, int)", False),
+        ("triton_red_fused_softmax_0", False),
+        ("softmax", False),
+        ("my_at_kernel", False),
+        ("void gate<float>(float*)", False),
+    ],
+)
+def test_kernels_of_libraries_are_known_by_name(name: str, library: bool) -> None:
+    assert is_library_kernel(name) is library

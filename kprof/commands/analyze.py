@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import click
 import msgspec
 
+from kprof.blocks.integrity.block import failed_reason
 from kprof.blocks.precision import INCONCLUSIVE, PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
 from kprof.ceilings_evidence import CeilingsEvidence
@@ -158,8 +159,8 @@ def command(
 ) -> None:
     """Measure a kernel against its reference.
 
-    JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong or a
-    check failed, 2 usage, 3 could not measure, 4 a gate was inconclusive.
+    JSON goes to stdout, a summary and progress to stderr. Exit codes: 0 measured, 1 the result is wrong, the kernel
+    did not do its work or a check failed, 2 usage, 3 could not measure, 4 a gate was inconclusive.
     """
     require_one_source(ctx, kernel, capture_file)
     request = GateRequest(**gate_settings)
@@ -263,12 +264,10 @@ def _say_why(report: Report, code: int) -> None:
 
 
 def _what_failed(report: Report) -> tuple[str, str]:
-    if report.blocks.precision.passed is False:
-        return _how_wrong(report.blocks.precision), _WRONG_HINT
-    failed = [
-        f"{check.name}: {check.detail}" for check in report.blocks.integrity.checks or () if check.passed is False
-    ]
-    return "; ".join(failed), "blocks.integrity of the report has every finding."
+    doubt = failed_reason(report.blocks.integrity)
+    if doubt is not None and report.blocks.precision.passed is not False:
+        return doubt.message, doubt.hint
+    return _how_wrong(report.blocks.precision), _WRONG_HINT
 
 
 def _how_wrong(block: PrecisionBlock) -> str:

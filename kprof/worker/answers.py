@@ -22,10 +22,14 @@ class Answers:
         """Whose code runs."""
         self.stage: Stage = "load"
         """The stage that is running."""
+        self._sent = 0
         os.pwrite(self._side, encode_side(None), 0)
 
     def send(self, update: Update) -> None:
         """Append one update, as a line of its own even behind something that user code wrote without a line's end."""
+        self._sent += 1
+        if update.finished == "worker":
+            update = msgspec.structs.replace(update, sent=self._sent)
         os.write(self._updates, b"\n" + _encode(update) + b"\n")
 
     def enter(self, stage: Stage) -> None:

@@ -77,3 +77,15 @@ def corruption_fault(lines: int, stage: Stage) -> Fault:
         message=f"{lines} lines among the worker's answers could not be read and were left out",
         hint="Something wrote to kprof's private file: code must write only to file descriptors that it opened.",
     )
+
+
+def forgery_fault(received: int, sent: int | None, unreadable: int) -> Fault:
+    """More or other answers than the worker says that it sent."""
+    told = "not counted" if sent is None else f"{sent} sent"
+    return Fault(
+        stage="integrity",
+        side=None,
+        code="answers_forged",
+        message=f"{received} answers came in the worker's name, {told}, and {unreadable} lines were none",
+        hint="Something wrote to kprof's private file: code must write only to file descriptors that it opened.",
+    )

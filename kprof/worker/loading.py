@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kprof.collectors.build import BuildWatch, needs_cuda
+from kprof.collectors.integrity.guard import Guard
 from kprof.collectors.settings import Settings
 from kprof.evidence import Side
 from kprof.inspection import imports_triton, source_kind
@@ -24,7 +25,9 @@ from kprof.workload import (
 )
 
 
-def load_workload(request: Request, device: torch.device, watch: BuildWatch, answers: Answers) -> LoadedWorkload:
+def load_workload(
+    request: Request, device: torch.device, watch: BuildWatch, answers: Answers, guard: Guard
+) -> LoadedWorkload:
     """Import both files, apply overrides and construct both models.
 
     Raises:
@@ -48,6 +51,7 @@ def load_workload(request: Request, device: torch.device, watch: BuildWatch, ans
         modules["ref"] = load_module(ref_path, "ref")
     source: Side = "ref" if ref_path is not None else "kernel"
     if source == "kernel":
+        guard.take(None, None)
         enter("kernel")
         modules["kernel"] = load_module(kernel_path, "kernel")
     enter(source)
@@ -61,6 +65,7 @@ def load_workload(request: Request, device: torch.device, watch: BuildWatch, ans
     settings = Settings()
     enter("kernel")
     if ref_path is not None:
+        guard.take(modules["ref"], ref)
         modules["kernel"] = load_module(kernel_path, "kernel")
     init = initial_inputs(modules[source], source, asked.seed)
     kernel = construct(modules["kernel"], asked.entry, "kernel", init, asked.seed, device)

@@ -33,6 +33,10 @@ class Outcome:
     """Why the worker was lost; None where it was not, or where its last update is the fault already."""
     corruption: Fault | None = None
     """What it answered cannot be trusted to be all: told of a lost worker only."""
+    forgery: Fault | None = None
+    """Something answered in the worker's name."""
+    received: int = 0
+    """Updates read."""
     output_tail: str = ""
     status: int | None = None
     """What the process that the command started ended with; negative for a signal."""
@@ -49,6 +53,7 @@ class Outcome:
     def add(self, update: Update) -> None:
         """Fold in one update: of evidence only the newest is kept."""
         self.last = update
+        self.received += 1
         for name in EVIDENCE:
             if (found := getattr(update, name)) is not None:
                 self.evidence[name] = found
@@ -66,8 +71,9 @@ class Outcome:
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:
-        """The worker's own, why it was lost, and what may be missing."""
-        return (*self.faults, *(fault for fault in (self.fault, self.corruption) if fault is not None))
+        """The worker's own, why it was lost, what may be missing, and what may be another's."""
+        outside = (self.fault, self.corruption, self.forgery)
+        return (*self.faults, *(fault for fault in outside if fault is not None))
 
 
 class UpdateReader:

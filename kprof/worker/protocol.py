@@ -29,6 +29,7 @@ from kprof.evidence import (
 )
 from kprof.floor_evidence import FloorEvidence
 from kprof.installation import Installation
+from kprof.integrity_evidence import IntegrityEvidence
 
 UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"
@@ -88,6 +89,8 @@ class Update(Record, frozen=True, kw_only=True):
     entered: Stage | None = None
     finished: Stage | Literal["worker"] | None = None
     """A stage that is over, or the worker itself: the last line of a worker that ended as it should."""
+    sent: int | None = None
+    """In the last line: how many updates the worker has sent, this one among them."""
     building: str | None = None
     """Name of the extension that a compiler may be busy with from now on; empty: over."""
     waits_for: str | None = None
@@ -99,6 +102,7 @@ class Update(Record, frozen=True, kw_only=True):
     build: BuildEvidence | None = None
     precision: PrecisionEvidence | None = None
     timing: TimingEvidence | None = None
+    integrity: IntegrityEvidence | None = None
     memory: MemoryEvidence | None = None
     floor: FloorEvidence | None = None
     launches: LaunchesEvidence | None = None
@@ -107,7 +111,7 @@ class Update(Record, frozen=True, kw_only=True):
 
 
 EVIDENCE: Final = (
-    "workload", "environment", "build", "precision", "timing", "memory", "floor", "launches", "ceilings",
+    "workload", "environment", "build", "precision", "timing", "integrity", "memory", "floor", "launches", "ceilings",
     "installation",
 )  # fmt: skip
 """Fields of `Update` that are evidence."""

@@ -17,6 +17,10 @@ from kprof.collectors.build import BuildWatch
 from kprof.collectors.build_key import choose_cuda_arch
 from kprof.collectors.ceilings.here import ceilings_here
 from kprof.collectors.environment import board_uuid, collect_environment, read_clocks, resolve_device
+from kprof.collectors.integrity.collect import Subject, collect_integrity
+from kprof.collectors.integrity.guard import Guard
+from kprof.collectors.integrity.probes import copies_of_this_process
+from kprof.collectors.integrity.proof import Proof
 from kprof.collectors.launches.collect import collect_launches
 from kprof.collectors.memory import collect_memory
 from kprof.collectors.precision.collect import collect_precision
@@ -26,6 +30,7 @@ from kprof.collectors.timing.collect import collect_timing
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.evidence import BuildEvidence, Environment, Side, Stage
 from kprof.inspection import describe_inputs
+from kprof.integrity_evidence import Patch
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
@@ -49,6 +54,10 @@ class Session:
         self.environment: Environment | None = None
         self.workload: LoadedWorkload | None = None
         self.watch = BuildWatch(Path(request.cache_dir), self.device, self._on_building)
+        self.guard = Guard()
+        self._children = copies_of_this_process()
+        self._import_patches: tuple[Patch, ...] = ()
+        self._proof: Proof | None = None
 
     def run(self) -> None:
         """All stages, in order. What fails is answered as a fault and the next stage goes on."""
@@ -62,7 +71,8 @@ class Session:
                 self.environment = collect_environment(self.device)
                 self.answers.send(Update(environment=self.environment))
             with self.watch.installed():
-                self.workload = load_workload(self.request, self.device, self.watch, self.answers)
+                self.workload = load_workload(self.request, self.device, self.watch, self.answers, self.guard)
+                self._import_patches = self.guard.patches("import")
                 self._stages()
             self.answers.send(Update(clocks_after=read_clocks(self.device)))
         self.answers.mark(None)
@@ -91,6 +101,7 @@ class Session:
         runs: dict[Stage, Callable[[LoadedWorkload], None]] = {
             "precision": self._precision,
             "timing": self._timing,
+            "integrity": self._integrity,
             "memory": self._memory,
             "floor": self._floor,
             "launches": self._launches,
@@ -139,14 +150,49 @@ class Session:
 
     def _timing(self, workload: LoadedWorkload) -> None:
         policy = SamplingPolicy(budget_s=0.25) if self.request.headline_only else SamplingPolicy()
+        seed = self.request.workload.seed
+        if "integrity" in self.request.stages:
+            self._make_comparable(workload)
+            self._proof = Proof(workload, seed, self._enter_side)
         for evidence in collect_timing(
             self._timed(workload),
-            seed=self.request.workload.seed,
+            seed=seed,
             enter=self._enter_side,
             policy=policy,
             headline_only=self.request.headline_only,
+            witness=self._proof,
         ):
             self.answers.send(Update(timing=evidence))
+
+    def _integrity(self, workload: LoadedWorkload) -> None:
+        asked = self.request.workload
+        subject = Subject(
+            kernel_file=Path(asked.kernel_file).absolute(),
+            ref_file=Path(asked.ref_file).absolute() if asked.ref_file else None,
+            entry=asked.entry,
+            extensions=frozenset(name for name, _ in self.watch.extensions("kernel")),
+            guard=self.guard,
+            children=self._children,
+            import_patches=self._import_patches,
+        )
+        proof, self._proof = self._proof, None
+        if proof is None:
+            self._make_comparable(workload)
+        for evidence in collect_integrity(
+            self._timed(workload),
+            proof,
+            subject,
+            seed=asked.seed,
+            enter=self._enter_side,
+            allow_nonfinite=self.request.allow_nonfinite,
+        ):
+            self.answers.send(Update(integrity=evidence))
+
+    def _make_comparable(self, workload: LoadedWorkload) -> None:
+        """Where this worker runs no precision trials, one has the kernel's weights be the reference's."""
+        if workload.ref is not None and "precision" not in self.request.stages:
+            for _ in collect_precision(workload, trials=1, seed=self.request.workload.seed, enter=self._enter_side):
+                pass
 
     def _memory(self, workload: LoadedWorkload) -> None:
         for evidence in collect_memory(self._timed(workload), seed=self.request.workload.seed, enter=self._enter_side):

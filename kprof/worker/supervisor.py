@@ -21,7 +21,7 @@ import msgspec
 from kprof.evidence import Fault, Side, Stage
 from kprof.subprocesses.private import no_temporary_folder, private_folder
 from kprof.subprocesses.processes import LAUNCHER, descendants, end_group, worker_pid
-from kprof.worker.endings import build_timeout_fault, corruption_fault, exit_fault, timeout_fault
+from kprof.worker.endings import build_timeout_fault, corruption_fault, exit_fault, forgery_fault, timeout_fault
 from kprof.worker.environment import worker_environment
 from kprof.worker.outcome import Outcome, UpdateReader
 from kprof.worker.protocol import (
@@ -213,6 +213,9 @@ def _follow(
             outcome.fault = exit_fault(process.returncode, clock.doing, side, outcome.output_tail)
     if outcome.lost and reader.unreadable:
         outcome.corruption = corruption_fault(reader.unreadable, clock.doing)
+    sent = outcome.last.sent
+    if not outcome.lost and (sent != outcome.received or reader.unreadable):
+        outcome.forgery = forgery_fault(outcome.received, sent, reader.unreadable)
     return outcome
 
 

@@ -6,7 +6,7 @@ import captures
 import msgspec
 
 from kprof.blocks.base import null_paths
-from kprof.blocks.integrity import integrity_block
+from kprof.blocks.integrity.block import integrity_block
 from kprof.capture import Capture, decode_capture, encode_capture
 from kprof.evidence import Reason
 from kprof.report import build_report, exit_code

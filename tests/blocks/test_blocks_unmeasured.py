@@ -27,7 +27,7 @@ def test_counter_blocks_say_what_is_missing(made: object, code: str, name: str) 
 
 
 @pytest.mark.parametrize("made", [captures.cpu_run, captures.h200_tiny])
-def test_integrity_is_not_collected_anywhere(made: object) -> None:
+def test_captures_from_before_the_integrity_checks_say_so(made: object) -> None:
     block = build_report(made()).blocks.integrity  # type: ignore[operator]
     assert (block.status, block.reason and block.reason.code) == ("unavailable", "not_collected")
     assert set(block.reasons.values()) == {"not_collected"}

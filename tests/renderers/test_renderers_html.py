@@ -20,7 +20,7 @@ import pytest
 from report_runs import hostile, imported, recorded
 
 from kprof.blocks.base import Block
-from kprof.blocks.integrity import Check
+from kprof.blocks.integrity.check import Check
 from kprof.blocks.waterfall import WaterfallBlock, waterfall_block
 from kprof.evidence import Reason, SideLaunches
 from kprof.renderers import json as json_renderer

@@ -197,7 +197,7 @@ send(fault=told)
 def test_what_user_code_writes_among_the_answers_is_left_out(run: Run, seen: list[Update]) -> None:
     outcome, _ = run(GARBAGE + "done()")
     assert (outcome.lost, outcome.corruption) == (False, None)
-    assert [f.code for f in outcome.all_faults] == ["raised"]
+    assert [f.code for f in outcome.all_faults] == ["raised", "answers_forged"]
     assert [update.entered for update in seen] == ["timing", None, None]
 
 

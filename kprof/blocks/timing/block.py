@@ -100,6 +100,14 @@ def timing_block(capture: Capture) -> TimingBlock:
     return _measured(capture)
 
 
+def doubted(block: TimingBlock, reason: Reason | None) -> TimingBlock:
+    """The block with times that are not to be trusted for a reason from outside; what it said before is a warning."""
+    if reason is None or block.kernel_us is None:
+        return block
+    said = (block.reason,) if block.reason is not None else ()
+    return msgspec.structs.replace(block, status="suspect", reason=reason, warnings=(*said, *block.warnings))
+
+
 def _measured(capture: Capture) -> TimingBlock:
     series = all_series(capture)
     pairs = {cache: device_pair(capture, cache) for cache in CACHES}

@@ -89,6 +89,10 @@ class Subject:
     enqueue_us: float = math.inf
     """Shortest time seen to enqueue one call under the profiler: each one bounds the number of its launches."""
     runs_a_profiler: bool = False
+    restore: Callable[[], None] = lambda: None
+    """Puts back what calls change: state and random numbers."""
+    output: Any = None
+    """Of a call in the session."""
     spin_us: dict[Cache, float] = field(default_factory=dict)
 
 
@@ -115,15 +119,18 @@ class Session:
                 self._plain(subject, kind, index)
         if self._turn is not None and spans > 0 and self._subjects:
             self._sample_spans(self._turn, spans, budget_s)
+        for subject in self._subjects:
+            subject.restore()
+            subject.output = self._plain(subject, "head", HEAD_CALLS)
 
-    def _plain(self, subject: Subject, kind: Kind, index: int) -> None:
-        """One call on an empty queue, to its end on the device."""
+    def _plain(self, subject: Subject, kind: Kind, index: int) -> Any:
+        """One call on an empty queue, to its end on the device, and its result."""
         self._enter(subject.side)
         with record_function(self._prefix + window_name(subject.side, kind, index)):
             output = subject.run()
             if self._turn is not None:
                 self._turn.synchronize()
-        del output
+        return output
 
     def _sample_spans(self, turn: Turn, spans: int, budget_s: float) -> None:
         # A turn is two cold samples of each side and two warm ones, of two calls each.

@@ -105,6 +105,7 @@ class Bench:
             else:
                 with self._torchs_own():
                     self._fp64 = fp64_errors(first, ref, yardstick[0], comparison.tolerances, self.limit)
+                self.workload.widened = dict(self._fp64.widened)
             del yardstick
             _release_cached(self.workload.device)
             if self._fp64.widened:
@@ -198,7 +199,7 @@ class Bench:
         Only plain tensors are copied: others might compute what they should have held already.
         """
         try:
-            return map_tensors(result, _copied_if_plain)
+            return map_tensors(result, copied_if_plain)
         except Exception as error:  # A container of the kernel's own may raise anything when it is walked.
             if not is_out_of_memory(error):
                 raise SideError("kernel", error) from error
@@ -213,7 +214,8 @@ def _release_cached(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def _copied_if_plain(tensor: Tensor) -> Tensor:
+def copied_if_plain(tensor: Tensor) -> Tensor:
+    """A plain tensor in memory of its own; any other as it is, for it might compute what it should have held."""
     return clone_tensor(plain(tensor)) if type(tensor) in PLAIN_TYPES else tensor
 
 

@@ -33,13 +33,30 @@ def original_torch(on_replaced: Callable[[str], None] | None = None) -> Iterator
         for name in theirs:
             _put(owner, name, original.get(name, _ABSENT))
             if on_replaced is not None:
-                on_replaced(f"torch.Tensor.{name}" if owner is Tensor else f"torch.{name}")
+                on_replaced(_told(owner, name))
     try:
         yield
     finally:
         for owner, _, theirs in found:
             for name, value in theirs.items():
                 _put(owner, name, value)
+
+
+def replaced_functions() -> list[tuple[str, Any, Any]]:
+    """The methods of ``torch.Tensor`` and functions of ``torch`` that are not the original ones now.
+
+    Returns:
+        Name, original and what stands there now; of what was not there, or is gone, an object of no meaning.
+    """
+    return [
+        (_told(owner, name), original.get(name, _ABSENT), found)
+        for owner, original in _ORIGINALS
+        for name, found in _replaced(owner, original).items()
+    ]
+
+
+def _told(owner: Any, name: str) -> str:
+    return f"torch.Tensor.{name}" if owner is Tensor else f"torch.{name}"
 
 
 def _replaced(owner: Any, original: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def run_in_float64(ref: Any, inputs: Sequence[Any], device: torch.device) -> Any
     """
     default = torch.get_default_dtype()
     watch = _PrecisionWatch()
-    random_before = _random_state(device)
+    random_before = random_state(device)
     try:
         torch.set_default_dtype(torch.float64)
         exact = _in_float64(uncompiled(ref))
@@ -79,7 +79,7 @@ def run_in_float64(ref: Any, inputs: Sequence[Any], device: torch.device) -> Any
     if watch.lost_in is not None:
         message = f"the reference leaves float64 by itself (in {watch.lost_in})"
         raise YardstickError("fp64_reference_casts_down", message)
-    if not torch.equal(random_before, _random_state(device)):
+    if not torch.equal(random_before, random_state(device)):
         raise YardstickError("fp64_reference_random", "the reference draws random numbers, other ones in float64")
     return result
 
@@ -198,7 +198,8 @@ def _described(leaf: Tensor | None) -> str:
     return "no tensor" if leaf is None else f"{str(leaf.dtype).removeprefix('torch.')} {shape_of(leaf)}"
 
 
-def _random_state(device: torch.device) -> Tensor:
+def random_state(device: torch.device) -> Tensor:
+    """The state of torch's generators that code on ``device`` draws from."""
     host = torch.get_rng_state()
     return torch.cat([host, torch.cuda.get_rng_state(device)]) if device.type == "cuda" else host
 

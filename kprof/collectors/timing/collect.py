@@ -21,6 +21,7 @@ from kprof.collectors.timing.device_timers import DeviceTimers
 from kprof.collectors.timing.graph_slope import graph_series
 from kprof.collectors.timing.sampling import Sampled, SamplingPolicy, take_samples
 from kprof.collectors.timing.timers import Timers, host_resolution_us, host_sample, warm_up
+from kprof.collectors.timing.witness import Witness
 from kprof.evidence import Cache, Reason, Series, Side, TimingEvidence
 from kprof.trees import clone_tree
 from kprof.workload import LoadedWorkload
@@ -35,6 +36,7 @@ def collect_timing(
     enter: Callable[[Side], None],
     policy: SamplingPolicy | None = None,
     headline_only: bool = False,
+    witness: Witness | None = None,
 ) -> Iterator[TimingEvidence]:
     """Time both sides on the same inputs, each on clones of its own.
 
@@ -44,6 +46,7 @@ def collect_timing(
         enter: told whose code runs next.
         policy: how long each series is sampled.
         headline_only: only the timers that can be the headline.
+        witness: looks at samples of its own in the series that it can.
 
     Yields:
         The evidence so far, after each series, so that a later fault loses nothing.
@@ -52,19 +55,35 @@ def collect_timing(
     models: dict[Side, Callable[..., Any]] = {"kernel": workload.kernel}
     if workload.ref is not None:
         models["ref"] = workload.ref
-    calls: dict[Side, Callable[[], Any]] = {side: partial(model, *clone_tree(inputs)) for side, model in models.items()}
-    timers = Timers(workload.device, calls, enter, policy or SamplingPolicy())
+    arguments = {side: clone_tree(inputs) for side in models}
+    calls: dict[Side, Callable[[], Any]] = {side: partial(model, *arguments[side]) for side, model in models.items()}
+    timers = Timers(workload.device, calls, enter, policy or SamplingPolicy(), witness=witness or Witness())
     with torch.no_grad():
+        call_s = _warm_up(timers)
+        timers.witness.attend(calls, inputs, arguments["kernel"], call_s)
+        del inputs, arguments
         if workload.device.type == "cuda":
             yield from _time_on_cuda(timers, headline_only)
         else:
             yield from _time_on_cpu(timers)
 
 
+def _warm_up(timers: Timers) -> dict[Side, float]:
+    if timers.device.type == "cuda":
+        timers.read_clock = ClockMonitor(board_uuid(timers.device)).read
+    return warm_up(timers)
+
+
 def _time_on_cpu(timers: Timers) -> Iterator[TimingEvidence]:
-    warm_up(timers)
     policy = replace(timers.policy, budget_s=4 * timers.policy.budget_s, floor_samples=10)
-    sampled = take_samples(lambda side: host_sample(timers, side), timers.sides, policy, timer="host", cache="warm")
+    sampled = take_samples(
+        lambda side: host_sample(timers, side),
+        timers.sides,
+        policy,
+        timer="host",
+        cache="warm",
+        witness=timers.witness,
+    )
     no_device = Reason(code="no_device", message="the CPU has no device queue, events or graphs")
     yield TimingEvidence(
         series=(sampled.series("host", "warm", resolution_us=host_resolution_us()),),
@@ -76,9 +95,6 @@ def _time_on_cpu(timers: Timers) -> Iterator[TimingEvidence]:
 
 
 def _time_on_cuda(timers: Timers, headline_only: bool) -> Iterator[TimingEvidence]:
-    monitor = ClockMonitor(board_uuid(timers.device))
-    timers.read_clock = monitor.read
-    warm_up(timers)
     device = DeviceTimers(timers)
     evidence = TimingEvidence(flush_bytes=device.queue.flush_bytes)
     for cache in _CACHES:

@@ -12,6 +12,7 @@ import torch
 from kprof.collectors.timing.device_queue import MAX_SPIN_US, DeviceQueue, EventPair
 from kprof.collectors.timing.sampling import Sampled, take_samples
 from kprof.collectors.timing.timers import Timers, host_resolution_us, host_sample
+from kprof.collectors.timing.witness import Witness
 from kprof.evidence import Cache, Series, Side, Timer
 
 _SPIN_MARGIN_US: Final = 40.0
@@ -73,13 +74,15 @@ class DeviceTimers:
     def _event_sample(self, side: Side, cache: Cache, filled: list[bool]) -> float:
         """An event pair round one call behind a pre-filled queue, in microseconds; notes whether it stayed filled.
 
-        A sample that the device overtook holds host time: it is taken again behind a longer spin.
+        A sample that the device overtook holds host time: it is taken again behind a longer spin, unless it is looked
+        at, for then its values would no longer be new.
         """
-        for attempt in range(_RETAKES):
+        for attempt in range(1 if self.timers.witness.watching else _RETAKES):
             us, full = self._event_once(side, cache, 2.0 ** (attempt + 1))
             if full:
                 break
-        filled.append(full)
+        if not self.timers.witness.watching:
+            filled.append(full)
         return us
 
     def _event_once(self, side: Side, cache: Cache, spare: float) -> tuple[float, bool]:
@@ -97,13 +100,16 @@ class DeviceTimers:
         pair.end()
         full = not pair.started()
         torch.cuda.synchronize(self.timers.device)
+        self.timers.witness.saw(result)
         del result
         return pair.wait_us(), full
 
     def event_series(self, cache: Cache) -> tuple[Series, Sampled]:
         """Event pairs, their bias left inside and recorded beside."""
         filled: list[bool] = []
-        sampled = self._sample(lambda side: self._event_sample(side, cache, filled), "event", cache)
+        # A warm sample begins with a call outside its window: no values are new after it.
+        witness = self.timers.witness if cache == "cold" else None
+        sampled = self._sample(lambda side: self._event_sample(side, cache, filled), "event", cache, witness)
         # A single late sample in a hundred cannot move a median.
         kept_full = sum(filled) >= 0.99 * len(filled)
         return sampled.series("event", cache, queue_kept_full=kept_full, bias_us=self.bias_us), sampled
@@ -146,7 +152,9 @@ class DeviceTimers:
         torch.cuda.synchronize(self.timers.device)
         return (perf_counter_ns() - began) / 1e3 / calls
 
-    def _sample(self, take: Callable[[Side], float], timer: Timer, cache: Cache) -> Sampled:
+    def _sample(
+        self, take: Callable[[Side], float], timer: Timer, cache: Cache, witness: Witness | None = None
+    ) -> Sampled:
         """Sample both sides, resting by what each sample costs the device."""
         flush_us = self.queue.flush_bytes / _FLUSH_BYTES_PER_US if cache == "cold" else 0.0
         return take_samples(
@@ -157,4 +165,5 @@ class DeviceTimers:
             cache=cache,
             read_clock=self.timers.read_clock,
             busy_us=lambda us: max(0.0, us + flush_us - _REST_INSIDE_US),
+            witness=witness,
         )

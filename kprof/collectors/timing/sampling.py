@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from time import perf_counter, sleep  # By name: user code may replace the module's functions.
 from typing import Final
 
+from kprof.collectors.timing.witness import Witness
 from kprof.evidence import Cache, ClockGroup, ClockReading, Series, Side, Timer
 
 MAX_KEPT: Final = 1000
@@ -83,6 +84,7 @@ def take_samples(
     cache: Cache,
     read_clock: Callable[[], ClockReading | None] = lambda: None,
     busy_us: Callable[[float], float] | None = None,
+    witness: Witness | None = None,
 ) -> Sampled:
     """Sample ``sides`` in turn until the policy is met.
 
@@ -94,16 +96,28 @@ def take_samples(
         cache: named in the clock groups.
         read_clock: reads the clock between groups; None where there is none.
         busy_us: device time of a sample, from its value; given, the loop rests to keep the duty cycle.
+        witness: looks at samples of its own, taken between the others.
     """
+    witness = witness or Witness()
+
+    def take_watched(side: Side) -> float:
+        # One line for all samples: a kernel that looks at its callers sees the same ones every time.
+        while True:
+            watched = witness.prepare(side)
+            us = take(side)
+            if not watched:
+                return us
+            witness.conclude(timer, cache, us)
+
     groups: list[_Group] = []
     began = perf_counter()
     preempted_before = _preemptions()
     with _no_collection():
         clock = read_clock()
-        while not _enough(groups, sides, policy, perf_counter() - began):
+        while witness.owes or not _enough(groups, sides, policy, perf_counter() - began):
             group = _Group(before=clock)
             groups.append(group)
-            _fill(group, take, sides, policy, busy_us)
+            _fill(group, take_watched, sides, policy, busy_us)
             clock = group.after = read_clock()
     _drop_stray(groups, policy.stray)
     kept = {side: tuple(us for g in groups if not g.dropped for us in g.samples.get(side, ())) for side in sides}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter, perf_counter_ns  # By name: user code may replace the module's functions.
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import torch
 
 from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.sampling import SamplingPolicy
+from kprof.collectors.timing.witness import Witness
 from kprof.evidence import ClockReading, Side
 
 WARM_UP_S: Final = 0.2
@@ -26,6 +27,7 @@ class Timers:
     enter: Callable[[Side], None]
     policy: SamplingPolicy
     read_clock: Callable[[], ClockReading | None] = lambda: None
+    witness: Witness = field(default_factory=Witness)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -36,15 +38,24 @@ class Timers:
         return self.calls[side]()
 
 
-def warm_up(timers: Timers, seconds: float = WARM_UP_S) -> None:
-    """Call each side for about ``seconds``, at least three times: clocks, caches, autotuners and compilers settle."""
+def warm_up(timers: Timers, seconds: float = WARM_UP_S) -> dict[Side, float]:
+    """Call each side for about ``seconds``, at least three times: clocks, caches, autotuners and compilers settle.
+
+    Returns:
+        Seconds that the last call of each side took.
+    """
+    last_s: dict[Side, float] = {}
     for side in timers.sides:
-        began = perf_counter()
+        began = ended = perf_counter()
         calls = 0
-        while calls < 3 or perf_counter() - began < seconds:
+        while calls < 3 or ended - began < seconds:
+            call_began = ended
             timers.call(side)
             synchronise(timers.device)
+            ended = perf_counter()
+            last_s[side] = ended - call_began
             calls += 1
+    return last_s
 
 
 def host_sample(timers: Timers, side: Side) -> float:
@@ -55,6 +66,7 @@ def host_sample(timers: Timers, side: Side) -> float:
     result = call()
     synchronise(timers.device)
     ended = perf_counter_ns()
+    timers.witness.saw(result)
     del result
     return (ended - began) / 1e3
 

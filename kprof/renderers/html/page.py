@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from kprof.blocks.base import Block
 from kprof.blocks.bottleneck import Advice, Evidence
-from kprof.blocks.integrity import Check
+from kprof.blocks.integrity.check import Check
 from kprof.blocks.kernels import KernelLaunch
 from kprof.context import ClockInfo
 from kprof.evidence import Reason

@@ -7,7 +7,7 @@ from typing import Final
 
 from kprof.blocks.base import IMPORTED, Block
 from kprof.blocks.bottleneck import BottleneckBlock, Evidence
-from kprof.blocks.integrity import IntegrityBlock
+from kprof.blocks.integrity.block import FAILED, IntegrityBlock
 from kprof.blocks.precision import PrecisionBlock
 from kprof.blocks.sol import SolBlock
 from kprof.blocks.timing.block import TimingBlock
@@ -45,8 +45,8 @@ def verdicts(report: Report) -> list[Verdict]:
     wrong = blocks.precision.passed is False
     found = [
         *_faults(faults),
-        _precision(blocks.precision, faults),
         _integrity(blocks.integrity),
+        _precision(blocks.precision, faults),
         _timing(blocks.timing, faults, wrong=wrong),
         _bound(blocks.bottleneck),
         _floor(blocks.sol),
@@ -79,8 +79,12 @@ def _reason_text(reason: Reason | None) -> str:
 
 
 def _reason(reason: Reason | None, faults: Sequence[Fault]) -> tuple[str, ...]:
-    """The reason, unless a fault has just said the same."""
-    told = reason is None or any(fault.code == reason.code and fault.message in reason.message for fault in faults)
+    """The reason, unless a fault or the failed checks have just said the same."""
+    told = (
+        reason is None
+        or reason.code == FAILED
+        or any(fault.code == reason.code and fault.message in reason.message for fault in faults)
+    )
     if told or reason is None:
         return ()
     return (f"{_reason_text(reason)}{f'. {reason.hint}' if reason.hint else ''}",)

@@ -102,7 +102,8 @@ class TestOnTheCpu:
             return x
 
         collected(lambda x, dim: x.zero_(), reads)
-        assert seen == {3.0}
+        assert 3.0 in seen
+        assert 0.0 not in seen
 
     def test_enter_names_the_side_before_its_code_runs(self) -> None:
         log: list[str] = []
@@ -112,7 +113,7 @@ class TestOnTheCpu:
         for before, after in pairwise(log):
             if after in "KR":
                 assert before in {"K": ("kernel", "K"), "R": ("ref", "R")}[after]
-        assert files.seeds == [5]
+        assert files.seeds[0] == 5
 
     def test_what_user_code_raises_is_passed_on_and_the_profiler_is_stopped(self) -> None:
         calls = count()
@@ -210,7 +211,9 @@ def session_log(
     ]
     session = Session(subjects, lambda side: log.append(side), StandIn(log, enough_us))
     session.run(spans, budget_s)
-    return log, session
+    # One more call of each, whose results are compared.
+    assert log[-6:] == ["kernel", "A", "sync", "ref", "B", "sync"]
+    return log[:-6], session
 
 
 class TestOrder:

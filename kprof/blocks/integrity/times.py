@@ -1,0 +1,123 @@
+"""How long looked-at calls took: a kernel that saves its work for values it knows, or for calls nobody looks at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kprof.blocks.integrity.check import NOT_LOOKED, Check, fail, unknown
+from kprof.blocks.timing.device_time import all_series
+from kprof.capture import Capture
+from kprof.evidence import Reason, Record
+from kprof.integrity_evidence import NEVER_SEEN, IntegrityEvidence, TimedCall, Values
+from kprof.statistics import median
+
+
+class CacheGap(Record, frozen=True, kw_only=True):
+    """From when on values seen before are too fast beside values never seen.
+
+    Both are written anew before each call, so that caches are alike. The lower quartile of the new is held against the
+    upper quartile of the usual: neither a few slow calls nor a few fast ones can make a gap. Or, of many, the fastest
+    of the new against the median of the usual: other work only ever makes calls slower. Of like calls this would hold
+    once in some hundred runs at worst, and only where half of them take ``ratio`` times as long as the other half.
+    """
+
+    ratio: float = 1.5
+    """Branch predictors and the like learn repeated values too, but gain less."""
+    few_ratio: float = 3.0
+    """The same where there are few samples."""
+    few: int = 4
+    many: int = 8
+    least_us: float = 2.0
+
+
+GAP: Final = CacheGap()
+
+
+def time_checks(capture: Capture, evidence: IntegrityEvidence) -> Iterator[Check]:
+    """The checks of times."""
+    yield _cached(evidence)
+    yield _told_apart(capture, evidence)
+
+
+def _times(calls: Sequence[TimedCall], values: tuple[Values, ...]) -> list[float]:
+    return [call.us for call in calls if call.values in values]
+
+
+def repeated_us(calls: Sequence[TimedCall]) -> float | None:
+    """Median over the calls with the usual values."""
+    return median(_times(calls, ("repeated",)))
+
+
+def never_seen_us(calls: Sequence[TimedCall]) -> float | None:
+    """Median over the calls with values never seen, at the usual addresses."""
+    return median(_times(calls, NEVER_SEEN))
+
+
+def _cached(evidence: IntegrityEvidence) -> Check:
+    """Calls with values seen before are faster than the work allows."""
+    name = "cached_result"
+    seen, new = _times(evidence.calls, ("repeated",)), _times(evidence.calls, NEVER_SEEN)
+    if min(len(seen), len(new)) < 2:
+        absent = evidence.absent
+        return unknown(name, absent.get("refilled") or absent.get("calls") or NOT_LOOKED)
+    usual, never = median(seen) or 0.0, median(new) or 0.0
+    told = f"{never:.4g} us with values never seen, {usual:.4g} us with those it has seen before"
+    ratio = GAP.few_ratio if min(len(seen), len(new)) < GAP.few else GAP.ratio
+    pairs = [(sorted(seen)[math.ceil(0.75 * len(seen)) - 1], sorted(new)[int(0.25 * len(new))])]
+    if len(new) >= GAP.many:
+        pairs.append((usual, min(new)))
+    if any(slow >= ratio * fast and slow - fast >= GAP.least_us for fast, slow in pairs):
+        return fail(name, f"a call takes {told}")
+    return Check(name=name, severity="fail", passed=True, detail=told)
+
+
+class ApartGap(Record, frozen=True, kw_only=True):
+    """From when on looked-at calls with the usual values are too slow beside all other timed calls.
+
+    Emptied caches make them alike. On a host, writing the values anew and what kprof does meanwhile cost a little
+    (measured on a CPU, the fastest looked-at call against the median of the others: up to 2.5 times a call of 3 us, 1.5
+    times one of 100 us).
+    """
+
+    ratio: float = 1.5
+    host_ratio: float = 3.0
+    least_us: float = 5.0
+    host_least_us: float = 100.0
+    fewest: int = 4
+
+
+APART: Final = ApartGap()
+
+
+def _told_apart(capture: Capture, evidence: IntegrityEvidence) -> Check:
+    """The kernel works in calls that are looked at, and saves the work in others."""
+    name = "told_apart"
+    looked = [call for call in evidence.calls if call.values == "repeated"]
+    others = [
+        us
+        for series in all_series(capture)
+        if looked and (series.timer, series.cache) == (looked[0].timer, looked[0].cache)
+        for us in series.kernel_us
+    ]
+    if len(looked) < APART.fewest or not others:
+        return unknown(name, evidence.absent.get("calls") or _FEW_CALLS)
+    fastest, usual = min(call.us for call in looked), median(others) or 0.0
+    on_host = looked[0].timer == "host"
+    ratio, least = (APART.host_ratio, APART.host_least_us) if on_host else (APART.ratio, APART.least_us)
+    told = f"{fastest:.4g} us at least where calls are looked at, {usual:.4g} us elsewhere, for the same values"
+    if fastest >= ratio * usual and fastest - usual >= least:
+        return fail(name, f"a call takes {told}")
+    return Check(name=name, severity="fail", passed=True, detail=told)
+
+
+_FEW_CALLS: Final = Reason(code="too_few_calls", message="too few timed calls with the usual values were looked at")
+
+
+def device_us(capture: Capture, timer: str) -> float | None:
+    """The kernel's time by one timer, cold, what it reads round nothing taken off."""
+    for series in all_series(capture):
+        if series.timer == timer and series.cache == "cold" and series.kernel_us:
+            return (median(series.kernel_us) or 0.0) - (series.bias_us or 0.0)
+    return None

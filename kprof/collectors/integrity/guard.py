@@ -1,0 +1,228 @@
+"""What a kernel's file may not touch: clocks, torch, Python's own, kprof, the reference. Taken before it is loaded.
+
+Held against what stands there later, by identity. The code of kprof's and of the reference's functions is held too: it
+can be exchanged inside a function that stays the same.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import importlib
+import json
+import math
+import os
+import statistics
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import torch
+import torch.autograd.profiler
+import torch.profiler
+import torch.testing
+import torch.utils.deterministic
+from torch.overrides import _len_torch_function_stack  # type: ignore[attr-defined]
+
+from kprof.collectors.precision.originals import replaced_functions
+from kprof.integrity_evidence import Patch, When
+
+_MODULES: Final[tuple[Any, ...]] = (
+    time, json, json.decoder, json.encoder, sys, os, math, statistics, gc, threading, importlib, types,
+    msgspec, msgspec.json, msgspec.structs,
+    torch.cuda, torch.cuda.streams, torch.cuda.graphs, torch.cuda.nvtx, torch.nn.functional, torch.testing,
+    torch.autograd.profiler, torch.profiler, torch.overrides, torch.utils.deterministic,
+)  # fmt: skip
+_CLASSES: Final[tuple[Any, ...]] = (
+    torch.nn.Module, torch.cuda.Event, torch.cuda.Stream, torch.cuda.CUDAGraph, torch.autograd.profiler.profile,
+    json.JSONEncoder, json.JSONDecoder,
+)  # fmt: skip
+_ABSENT: Final = object()
+_NAMES: Final = vars(builtins)
+_BUILTINS: Final = {name: value for name, value in _NAMES.items() if callable(value)}
+"""Taken at import, which is before any user code."""
+_TORCH: Final = Path(torch.__file__).parent
+_OF_TORCHS_TRANSFORMS: Final = ("FuncTorch", "Batched", "Meta", "Functionalize", "Python")
+"""Dispatch keys that torch registers operators of its own for when vmap and its like are first used."""
+_MOST: Final = 50
+# Python's own hooks stand in sys by these names only while nobody is interactive.
+_OTHERS: Final = frozenset(
+    {"sys.last_type", "sys.last_value", "sys.last_traceback", "sys.last_exc", "sys.ps1", "sys.ps2"}
+)
+_QUICK: Final[tuple[tuple[Any, str], ...]] = tuple(
+    (owner, name)
+    for owner, names in (
+        (time, ("perf_counter", "perf_counter_ns", "time", "time_ns", "monotonic", "sleep")),
+        (torch.cuda, ("synchronize", "Event", "current_stream")),
+        (torch.cuda.Event, ("record", "elapsed_time", "synchronize")),
+        (torch, ("allclose", "equal", "isclose")),
+        (torch.Tensor, ("allclose", "equal", "copy_", "clone")),
+        (json, ("dumps", "loads")),
+        (os, ("_exit", "write")),
+    )
+    for name in names
+)
+"""What is looked at while the kernel runs too: a file may put back what it replaced."""
+
+
+class Guard:
+    """What stood where before the kernel's file was loaded."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Any] = {}
+        self._quick: list[tuple[Any, str, Any]] = []
+        self._reference: Any = None
+
+    def take(self, module: types.ModuleType | None, model: Any) -> None:
+        """Hold what is there now.
+
+        Args:
+            module: the reference's file; None: there is none.
+            model: what it made.
+        """
+        self._reference = (module, model)
+        self._replaced = {name for name, _, _ in replaced_functions()}
+        self._quick = [(owner, name, getattr(owner, name)) for owner, name in _QUICK]
+        self._held = dict(self._watched())
+
+    def patches(self, when: When) -> tuple[Patch, ...]:
+        """What is no longer what it was, by name."""
+        if not self._held:
+            return ()
+        # Looking takes Python's own functions, which may be replaced themselves: they are put in place meanwhile. No
+        # function is called before they are.
+        theirs = {}
+        for name in _BUILTINS:
+            if _NAMES.get(name) is not _BUILTINS[name]:
+                theirs[name] = _NAMES.get(name, _ABSENT)
+                _NAMES[name] = _BUILTINS[name]
+        try:
+            found = [f"builtins.{name}" for name in theirs]
+            return tuple(Patch(name=name, when=when) for name in sorted({*found, *self._changed()} - _OTHERS)[:_MOST])
+        finally:
+            for name, value in theirs.items():
+                if value is _ABSENT:
+                    del _NAMES[name]
+                else:
+                    _NAMES[name] = value
+
+    def _changed(self) -> list[str]:
+        now = dict(self._watched())
+        changed = [
+            name
+            for name, value in self._held.items()
+            if (found := now.get(name, _ABSENT)) is not value and not _by_torch_itself(value, found)
+        ]
+        changed += [
+            name
+            for name, was, found in replaced_functions()
+            if name not in self._replaced and not _by_torch_itself(was, found)
+        ]
+        changed += [name for name in now if name not in self._held and name.startswith(_COUNTED)]
+        return changed
+
+    def replaced_now(self) -> list[str]:
+        """Those of the few most wanted that are replaced at this moment: cheap enough for inside a call."""
+        return [f"{_name(owner)}.{name}" for owner, name, was in self._quick if getattr(owner, name, None) is not was]
+
+    def _watched(self) -> Iterator[tuple[str, Any]]:
+        for module in _MODULES:
+            for name, value in vars(module).items():
+                if callable(value):
+                    yield f"{module.__name__}.{name}", value
+        for owner in _CLASSES:
+            for name, value in vars(owner).items():
+                if callable(value) or isinstance(value, property):
+                    yield f"{_name(owner)}.{name}", value
+        for name, module in list(sys.modules.items()):
+            if name == "kprof" or name.startswith("kprof."):
+                yield from _whole(name, module)
+        yield from _of_reference(*self._reference)
+        yield from _modes()
+
+
+_COUNTED: Final = ("reference.", "torch.library aten", "torch mode ", "sys hook ")
+"""Things that nobody held, and that are there now: additions that count."""
+
+
+def _by_torch_itself(was: Any, found: Any) -> bool:
+    """A function of torch's wrapped by torch's own code under its own name, as loading torch's compiler does."""
+    code = getattr(found, "__code__", None)
+    if code is None or str(getattr(was, "__module__", "")).split(".")[0] != "torch":
+        return False
+    names = {getattr(one, "__name__", None) for one in (was, found)}
+    where = Path(code.co_filename)
+    # Torch's compiler tags new modules by a function of a name of its own.
+    return (len(names) == 1 and where.is_relative_to(_TORCH)) or where.is_relative_to(_TORCH / "_dynamo")
+
+
+def _name(owner: Any) -> str:
+    return f"{owner.__module__}.{owner.__qualname__}" if isinstance(owner, type) else str(owner.__name__)
+
+
+def _whole(name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """All that a module of kprof's holds, and the code of its functions and of its classes' methods."""
+    for key, value in list(vars(module).items()):
+        if key.startswith("__"):
+            continue
+        yield f"{name}.{key}", value
+        if getattr(value, "__module__", None) != name:
+            continue
+        if isinstance(value, types.FunctionType):
+            yield f"{name}.{key}.__code__", value.__code__
+            yield f"{name}.{key}.__defaults__", value.__defaults__
+        elif isinstance(value, type):
+            yield from _of_class(f"{name}.{key}", value)
+
+
+def _of_class(name: str, kind: type) -> Iterator[tuple[str, Any]]:
+    for key, value in list(vars(kind).items()):
+        function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        if isinstance(function, types.FunctionType):
+            yield f"{name}.{key}", value
+            yield f"{name}.{key}.__code__", function.__code__
+
+
+def _of_reference(module: types.ModuleType | None, model: Any) -> Iterator[tuple[str, Any]]:
+    """The functions and classes of the reference's file, and the hooks and methods that its model has of its own."""
+    if module is None:
+        return
+    for key, value in list(vars(module).items()):
+        if isinstance(value, types.FunctionType):
+            yield f"reference.{key}", value
+            yield f"reference.{key}.__code__", value.__code__
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
+            yield f"reference.{key}", value
+        elif isinstance(value, type):
+            yield f"reference.{key}", value
+            if value.__module__ == module.__name__:
+                yield from _of_class(f"reference.{key}", value)
+    for inner in model.modules() if isinstance(model, torch.nn.Module) else ():
+        yield from _of_model(f"reference.{type(inner).__name__} at {id(inner):x}", inner)
+
+
+def _of_model(where: str, model: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    """The methods that a model has of its own, and its hooks."""
+    for key, value in vars(model).items():
+        if callable(value):
+            yield f"{where}.{key}", value
+        elif key.endswith("_hooks") and isinstance(value, dict):
+            yield from ((f"{where}.{key}[{number}]", hook) for number, hook in value.items())
+
+
+def _modes() -> Iterator[tuple[str, Any]]:
+    """Modes that see every operator, operators replaced in torch's dispatcher, hooks of the interpreter."""
+    yield from ((f"torch mode {depth} for functions", True) for depth in range(_len_torch_function_stack()))
+    dispatch = torch._C._len_torch_dispatch_stack()
+    yield from ((f"torch mode {depth} for operators", True) for depth in range(dispatch))
+    for entry in getattr(torch.library, "_impls", ()):
+        name, _, key = str(entry).rpartition("/")
+        if name.startswith("aten/") and not key.startswith(_OF_TORCHS_TRANSFORMS):
+            yield f"torch.library {entry}", True
+    hooks = {"profile": sys.getprofile(), "trace": sys.gettrace(), "gc callbacks": len(gc.callbacks) or None}
+    yield from ((f"sys hook {name}", True) for name, hook in hooks.items() if hook is not None)

@@ -1,0 +1,26 @@
+"""Triton, in place on a copy."""
+
+import triton
+import triton.language as tl
+
+import torch
+from torch import nn
+
+REF = "wide"
+GPU = True
+
+
+@triton.jit
+def softmax(x, out, columns, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * columns + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < columns
+    values = tl.load(x + at, mask=mask, other=-float("inf"))
+    values = tl.exp(values - tl.max(values, axis=0))
+    tl.store(out + at, values / tl.sum(values, axis=0), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        softmax[(y.shape[0],)](y, y, y.shape[1], BLOCK=triton.next_power_of_2(y.shape[1]))
+        return y
