@@ -25,7 +25,11 @@ folder = sys.argv[-1]
 stages = json.load(open(os.path.join(folder, "request.json")))["stages"]
 with open(os.path.join(os.path.dirname(__file__), "started"), "a") as stream:
     stream.write(",".join(stages) + "\\n")
+count = 0
 def send(**update):
+    global count
+    count += 1
+    if update.get("finished") == "worker": update["sent"] = count
     with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
         stream.write(json.dumps(update) + "\\n")
 send(entered="load")

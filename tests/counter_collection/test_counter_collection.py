@@ -39,7 +39,11 @@ open(os.path.join(folder, "pid"), "w").write("77")
 request = json.load(open(os.path.join(folder, "request.json")))
 with open({started!r}, "a") as stream:
     stream.write(",".join(request["profiled_sides"]) + "\\n")
+count = 0
 def send(**update):
+    global count
+    count += 1
+    if update.get("finished") == "worker": update["sent"] = count
     with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
         stream.write(json.dumps(update) + "\\n")
 send(entered="load"); send(entered="counters")

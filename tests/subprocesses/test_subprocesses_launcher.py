@@ -27,7 +27,11 @@ SCRIPT = """
 import json, os, signal, subprocess, sys, time
 pipe, folder = sys.argv[1:]
 open(os.path.join(folder, "pid"), "w").write(str(os.getpid()))
+count = 0
 def send(**update):
+    global count
+    count += 1
+    if update.get("finished") == "worker": update["sent"] = count
     with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
         stream.write(json.dumps(update) + "\\n")
 def done(): send(finished="worker")

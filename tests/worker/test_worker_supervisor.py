@@ -24,7 +24,11 @@ from kprof.worker.tail import TAIL_BYTES
 SCRIPT = """
 import json, os, sys, time, signal, subprocess
 folder = sys.argv[-1]
+count = 0
 def send(**update):
+    global count
+    count += 1
+    if update.get("finished") == "worker": update["sent"] = count
     with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
         stream.write(json.dumps(update) + "\\n")
 def side(mark):
@@ -199,6 +203,28 @@ def test_what_user_code_writes_among_the_answers_is_left_out(run: Run, seen: lis
     assert (outcome.lost, outcome.corruption) == (False, None)
     assert [f.code for f in outcome.all_faults] == ["raised", "answers_forged"]
     assert [update.entered for update in seen] == ["timing", None, None]
+
+
+def test_an_answer_in_the_worker_s_name_is_told_from_its_own(run: Run) -> None:
+    outcome, _ = run("enter('timing'); done()")
+    assert outcome.forgery is None
+    forged = """
+enter('timing')
+with open(os.path.join(folder, "updates.jsonl"), "a") as stream:
+    stream.write('\\n{"timing": {"series": []}}\\n')
+done()
+"""
+    outcome, _ = run(forged)
+    assert outcome.forgery is not None
+    assert (outcome.forgery.stage, outcome.forgery.side, outcome.forgery.code) == ("integrity", None, "answers_forged")
+    assert "3 answers came" in outcome.forgery.message
+    assert "2 sent" in outcome.forgery.message
+    uncounted = (
+        "enter('timing'); open(os.path.join(folder, 'updates.jsonl'), 'a').write('{\"finished\": \"worker\"}\\n')"
+    )
+    outcome, _ = run(uncounted)
+    assert outcome.forgery is not None
+    assert "not counted" in outcome.forgery.message
 
 
 def test_a_lost_worker_among_whose_answers_others_were_found_says_so_last(run: Run) -> None:
