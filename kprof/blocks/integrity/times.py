@@ -95,16 +95,15 @@ def _told_apart(capture: Capture, evidence: IntegrityEvidence) -> Check:
     """The kernel works in calls that are looked at, and saves the work in others."""
     name = "told_apart"
     looked = [call for call in evidence.calls if call.values == "repeated"]
-    others = [
-        us
-        for series in all_series(capture)
-        if looked and (series.timer, series.cache) == (looked[0].timer, looked[0].cache)
-        for us in series.kernel_us
+    series = [
+        one for one in all_series(capture) if looked and (one.timer, one.cache) == (looked[0].timer, looked[0].cache)
     ]
+    others = [us for one in series for us in one.kernel_us]
     if len(looked) < APART.fewest or not others:
         return unknown(name, evidence.absent.get("calls") or _FEW_CALLS)
     fastest, usual = min(call.us for call in looked), median(others) or 0.0
-    on_host = looked[0].timer == "host"
+    # A call that waits for the device has the host's time between its events.
+    on_host = looked[0].timer == "host" or any(one.queue_kept_full is False for one in series)
     ratio, least = (APART.host_ratio, APART.host_least_us) if on_host else (APART.ratio, APART.least_us)
     told = f"{fastest:.4g} us at least where calls are looked at, {usual:.4g} us elsewhere, for the same values"
     if fastest >= ratio * usual and fastest - usual >= least:
