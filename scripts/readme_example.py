@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 DATA = ROOT / "tests" / "data" / "h200"
 CAPTURE = DATA / "cuda_naive_4x10x32.json"
-COMPARED = ("cuda_naive", "triton_fused")
-MARK = "<!-- run: kprof compare naive.json fused.json -->"
+COMPARED = ("cuda_naive", "cuda_tuned")
+MARK = "<!-- run: kprof compare naive.json tuned.json -->"
 SHOWN: dict[str, tuple[str, ...]] = {
     "precision": ("status", "passed", "trials_passed", "max_abs_error", "kernel_error_vs_fp64", "ref_error_vs_fp64"),
     "timing": ("status", "kernel_us", "ref_us", "speedup", "speedup_ci95", "headline_view", "headline_cache", "method"),
@@ -66,7 +66,7 @@ def rewritten(text: str) -> str:
 def compared() -> str:
     """What ``kprof compare`` says of the two recorded kernels of the large task."""
     a, b = (build_report(load_capture(DATA / f"{name}_4x8192x4096.json"), source="replayed") for name in COMPARED)
-    return render_compared("text", compare(a, b, ("naive.json", "fused.json")), Style()).rstrip()
+    return render_compared("text", compare(a, b, ("naive.json", "tuned.json")), Style()).rstrip()
 
 
 def main() -> int:

@@ -21,7 +21,10 @@ from kprof.report import Report, build_report, exit_code, report_schema
 
 DATA = Path(__file__).parent / "data" / "h200"
 CAPTURES = sorted(path.name for path in DATA.glob("*4x*.json"))
-COUNTED = ("cuda_naive_4x10x32.json", "cuda_naive_4x8192x4096.json", "triton_fused_4x8192x4096.json")
+COUNTED = (
+    "cuda_naive_4x10x32.json", "cuda_naive_4x8192x4096.json", "cuda_tuned_4x8192x4096.json",
+    "triton_fused_4x8192x4096.json", "matmul_bf16.json",
+)  # fmt: skip
 EVENT_BIAS_US = (1.2, 1.4)  # an empty pair reads 1.28 us there, give or take a step of 32 ns
 
 
@@ -34,7 +37,7 @@ def device(name: str, cache: str) -> Any:
 
 
 def test_there_are_recorded_runs() -> None:
-    assert len(CAPTURES) == 5
+    assert len(CAPTURES) == 6
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -103,12 +106,13 @@ def test_an_empty_event_pair_was_measured_beside_the_events(name: str) -> None:
     ("name", "cache", "estimator", "low_us", "high_us"),
     [
         # gpu-facts measured 1.12-1.24 us warm and 1.54-1.60 cold, behind a flush that writes; reading gives 1.41-1.47.
-        ("cuda_naive_4x10x32.json", "cold", "cupti", 1.35, 1.60),
+        ("cuda_naive_4x10x32.json", "cold", "cupti", 1.30, 1.60),
         ("cuda_naive_4x10x32.json", "warm", "graph", 1.10, 1.40),
         ("cuda_naive_4x1024x1024.json", "cold", "cupti", 8.8, 10.0),
         ("cuda_naive_4x8192x4096.json", "cold", "event", 225.0, 240.0),
         ("cuda_naive_4x8192x4096.json", "warm", "event", 220.0, 240.0),
         ("triton_fused_4x8192x4096.json", "cold", "event", 155.0, 175.0),
+        ("cuda_tuned_4x8192x4096.json", "cold", "event", 145.0, 158.0),
     ],
 )
 def test_the_times_are_those_of_the_board(name: str, cache: str, estimator: str, low_us: float, high_us: float) -> None:
@@ -187,6 +191,7 @@ def test_a_board_that_no_spec_describes_is_said_to_be_unknown() -> None:
         ("cuda_naive_4x10x32.json", "launch", "latency/under_filled"),
         ("cuda_naive_4x8192x4096.json", "compute", "compute/issue"),
         ("triton_fused_4x8192x4096.json", "memory", "memory/dram"),
+        ("cuda_tuned_4x8192x4096.json", "memory", "memory/dram"),
         ("matmul_bf16.json", "compute", "compute/tensor"),
     ],
 )
@@ -201,10 +206,7 @@ def test_counters_of_recorded_runs(name: str, family: str, kernel: str) -> None:
     assert all(one.roofline is not None for one in made.kernels), "each launch of both sides was profiled"
     assert made.counters is not None
     assert (made.counters.runs[0].passes or 99) <= 12
-    # They were recorded before kprof took ncu's unit of one state's samples ("byte") for a count.
-    (warning,) = made.counters.warnings
-    assert warning.code == "unknown_unit"
-    assert "stalled_membar" in warning.message
+    assert made.counters.warnings == ()
 
 
 def test_the_large_kernels_bytes_and_floor() -> None:
@@ -220,9 +222,24 @@ def test_the_large_kernels_bytes_and_floor() -> None:
     assert sol.task_score == pytest.approx(0.554, abs=0.005)
 
 
+def test_the_tuned_kernel_comes_near_the_floor_and_advice_stops_there() -> None:
+    blocks = report("cuda_tuned_4x8192x4096.json").blocks
+    assert blocks.sol.task_score == pytest.approx(0.839, abs=0.005)
+    assert blocks.bottleneck.advice is not None
+    # DRAM is 2.4 times as busy as the next unit, but all the task's bytes have to move.
+    assert blocks.bottleneck.advice[0].at_most_x == pytest.approx(1 / 0.8387, rel=0.001)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_honest_kernels_raise_no_flag(name: str) -> None:
+    integrity = report(name).blocks.integrity
+    assert (integrity.status, integrity.passed) == ("ok", True)
+    assert [check.name for check in integrity.checks or () if check.passed is False] == []
+
+
 def test_the_tiny_kernel_has_samples_enough() -> None:
     stalls = report("cuda_naive_4x10x32.json").blocks.stalls
-    assert stalls.method == "samples (494)"
+    assert stalls.method == "samples (550)"
     assert stalls.all is not None
     assert sum(one.share_pct or 0.0 for one in stalls.all) == pytest.approx(100)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from kprof.blocks.sol import SolBlock, sol_block
 from kprof.blocks.stalls import StallsBlock, stalls_block
 from kprof.blocks.task import Task
 from kprof.blocks.waterfall import PROFILER, WaterfallBlock, waterfall_block
+from kprof.bottleneck.advice import within
 from kprof.bottleneck.verdict import Verdict
 from kprof.bottleneck.workload import KernelVerdict, workload_verdict
 from kprof.capture import Capture
@@ -127,7 +129,10 @@ def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> Bott
             return bottleneck_block(verdict, estimated=True)
     if verdict is None:
         return absent_block(BottleneckBlock, _absence(capture, counters), NCU)
-    block = bottleneck_block(verdict, _of_which(kernels, verdict))
+    of = _of_which(kernels, verdict)
+    if of is not None and len(kernels) == 1:  # The kernel is the call: no step takes it below the floor of the task.
+        verdict = replace(verdict, steps=within(verdict.steps, task.headroom))
+    block = bottleneck_block(verdict, of)
     if main is not None:
         return block
     return msgspec.structs.replace(block, warnings=(*block.warnings, counters.absence))

@@ -70,6 +70,14 @@ class Task:
         )
 
     @property
+    def headroom(self) -> float | None:
+        """How many times as fast the task could be done at most; None where the floor may be too high to say."""
+        floor, kernel_us = self.floor(self.timing.headline_cache or "cold"), self.timing.kernel_us
+        if floor is None or not floor.us or kernel_us is None or floor.kind == "upper_estimate":
+            return None
+        return kernel_us / floor.us
+
+    @property
     def host_share(self) -> HostShare | None:
         """Device time of a call against what one of many takes on the host, caches warm in both."""
         device, stream = self.timing.device.warm or self.timing.device.cold, self.timing.host_stream.warm

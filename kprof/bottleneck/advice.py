@@ -90,9 +90,14 @@ def _gain(loads: Sequence[Load], relieved: Collection[str], left: float) -> floa
 
 
 def _possible(profile: CounterProfile, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """No kernel gets faster than one that does nothing; a step that gains nothing is none."""
+    """No kernel gets faster than one that does nothing."""
     duration, launches = profile.quantities.duration_ns, profile.quantities.launches
     most = None if duration is None else max(duration / launches / (T.empty_kernel_us * 1e3), 1.0)
+    return within(steps, most)
+
+
+def within(steps: Sequence[Step], most: float | None) -> tuple[Step, ...]:
+    """The steps with no gain above ``most`` (None: no bound is known); one that gains nothing is none."""
     held = [replace(one, at_most_x=_least(one.at_most_x, most)) for one in steps]
     return tuple(one for one in held if one.at_most_x is None or one.at_most_x > 1.0)
 

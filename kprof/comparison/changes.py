@@ -60,6 +60,14 @@ METRICS: Final[tuple[tuple[str, str], ...]] = (
     ("stalls.warp_cycles_per_instruction", "warp cycles an instruction"),
 )
 """What is compared, in the order in which it is read, and what people call it."""
+EXPLAINS: Final = frozenset(
+    {
+        "roofline.fp32_tflops", "sol.issue_util_pct", "sol.dominant_pipe_pct", "caches.l1_hit_pct", "caches.l2_hit_pct",
+        "caches.ld_sectors_per_request", "caches.st_sectors_per_request", "stalls.warp_cycles_per_instruction",
+    }
+)  # fmt: skip
+"""Between two kernels these say how one is unlike the other, and neither way is better: a kernel with half the
+instructions uses fewer issue slots, one that loads 16 bytes a thread asks for four times the sectors at once."""
 _WITH_SAMPLES: Final = frozenset({"timing.kernel_us", "timing.ref_us", "timing.speedup", "sol.task_score"})
 
 
@@ -81,7 +89,7 @@ def _change(text: str, label: str, a: dict[str, Any], b: dict[str, Any]) -> Metr
     short = any(_is_short(each) for each in (a, b))
     noise = repeatability_pct(path.block, str(path.steps[-1]), path.field.unit, short=short)
     return compared(
-        (text, label, path.field.unit, path.field.better),
+        (text, label, path.field.unit, None if text in EXPLAINS else path.field.better),
         (one, other),
         noise_pct=noise,
         reasons=(codes[0] if one is None else None, codes[1] if other is None else None),
@@ -194,7 +202,7 @@ def _tensor_rates(a: dict[str, Any], b: dict[str, Any]) -> Iterator[MetricChange
         path = f"roofline.tensor_tflops.{kind}"
         values = (rates[0].get(kind, 0.0), rates[1].get(kind, 0.0))
         noise = repeatability_pct("roofline", kind, "TFLOP/s", short=any(map(_is_short, (a, b))))
-        yield compared((path, f"{kind} tensor rate", "TFLOP/s", "higher"), values, noise_pct=noise)
+        yield compared((path, f"{kind} tensor rate", "TFLOP/s", None), values, noise_pct=noise)
 
 
 def _stall_shares(a: dict[str, Any], b: dict[str, Any]) -> Iterator[MetricChange]:
