@@ -89,7 +89,7 @@ def test_roofs_of_a_device_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_replay_on_measured_roofs_that_it_does_not_have(tmp_path: Path) -> None:
-    capture = DATA / "h200" / "cuda_naive_4x10x32.json"
+    capture = DATA / "h200" / "cuda_naive_4x1024x1024.json"
     run = run_kprof("analyze", "--capture", capture, "--roof", "measured", cwd=tmp_path, cache=tmp_path / "cache")
     assert run.code == 2
     assert "there are no measured roofs" in run.stderr

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from compared_reports import by_hand, changed, compared, fused, imported, naive, of
+from compared_reports import by_hand, changed, compared, fused, imported, naive, of, recorded
 
-from kprof.comparison.changes import METRICS
+from kprof.comparison.changes import EXPLAINS, METRICS
 from kprof.comparison.changes import compared as compared_values
 from kprof.comparison.words import share
 from kprof.metrics import describe
 from kprof.report import Blocks
 
 
-def test_every_metric_is_in_the_registry_and_its_direction_is_the_registrys() -> None:
+def test_every_metric_is_in_the_registry_and_results_have_its_direction() -> None:
     declared = describe(Blocks)
     found = {one.path: one for one in compared(naive(), fused()).changes}
     for path, _ in METRICS:
         assert path in declared, path
         if path in found:
-            assert (found[path].better, found[path].unit) == (declared[path].better, declared[path].unit)
+            better = None if path in EXPLAINS else declared[path].better
+            assert (found[path].better, found[path].unit) == (better, declared[path].unit)
+
+
+def test_what_explains_a_kernel_is_neither_better_nor_worse() -> None:
+    found = compared(naive(), recorded("cuda_tuned_4x8192x4096"))
+    assert {of(found, path).outcome for path in EXPLAINS} == {"changed"}
+    assert of(found, "sol.task_score").outcome == "better"
 
 
 def test_each_metric_has_one_name_and_each_name_one_metric() -> None:
@@ -30,7 +37,7 @@ def test_numbers_and_words_of_a_recorded_pair() -> None:
     found = compared(naive(), fused())
     time = of(found, "timing.kernel_us")
     assert (time.outcome, time.noise_pct) == ("better", None)
-    assert time.change_pct == pytest.approx(-28.48, abs=0.01)
+    assert time.change_pct == pytest.approx(-28.28, abs=0.01)
     assert time.interval_pct is not None
     assert of(found, "roofline.dram_bandwidth_gbs").outcome == "better"
     assert of(found, "roofline.dram_bytes").outcome == "within_noise"
@@ -84,7 +91,7 @@ def test_short_kernels_have_a_wider_border() -> None:
     assert of(compared(short, busier), "sol.issue_util_pct").outcome == "within_noise"
     longer = changed(busier, blocks__roofline__profiled_us=200.0)
     assert of(compared(changed(short, blocks__roofline__profiled_us=200.0), longer), "sol.issue_util_pct").outcome == (
-        "better"
+        "changed"
     )
 
 
@@ -93,7 +100,7 @@ def test_tensor_types_that_one_side_does_not_use_count_as_0() -> None:
     rates = dict(report.blocks.roofline.tensor_tflops or {})
     other = changed(report, blocks__roofline__tensor_tflops={**rates, "fp8": 100.0})
     fp8 = of(compared(report, other), "roofline.tensor_tflops.fp8")
-    assert (fp8.a, fp8.b, fp8.outcome) == (0.0, 100.0, "better")
+    assert (fp8.a, fp8.b, fp8.outcome) == (0.0, 100.0, "changed")
 
 
 @pytest.mark.parametrize(

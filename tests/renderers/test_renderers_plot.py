@@ -75,24 +75,26 @@ def test_every_point_of_the_report_is_drawn_and_says_its_numbers(name: str) -> N
 def test_a_point_says_whose_it_is_and_how_much_of_the_time() -> None:
     found = titles(tree_of("cuda_naive_4x8192x4096"))
     assert found["kprof-roofline-1-dram"] == (
-        "1. logsumexp_kernel (kernel), 100 % of the time\nDRAM: 3.68 FLOP/byte, 10.6 TFLOP/s, 2878 GB/s"
+        "1. logsumexp_kernel (kernel), 100 % of the time\nDRAM: 3.68 FLOP/byte, 10.7 TFLOP/s, 2893 GB/s"
     )
-    assert found["kprof-roofline-2-l2"].startswith("2. elementwise_kernel (reference), 32.0 % of the time\nL2: ")
+    assert found["kprof-roofline-2-l2"].startswith("2. elementwise_kernel (reference), 31.7 % of the time\nL2: ")
 
 
 def test_roofs_are_labelled_with_their_values_and_ridge_points_with_theirs() -> None:
     found = texts(tree_of("cuda_naive_4x8192x4096"))
-    for label in ("DRAM 4800 GB/s", "L2 9900 GB/s", "L1 33454 GB/s", "FP32 66.9 TFLOP/s", "13.9", "6.76", "2.00"):
+    measured = ("DRAM 4800 GB/s (measured 4373)", "L2 9900 GB/s (measured 10854)", "L1 33454 GB/s (measured 32325)")
+    for label in (*measured, "FP32 66.9 TFLOP/s (measured 65.2)", "13.9", "6.76", "2.00"):
         assert label in found
 
 
 def test_equal_peaks_are_one_line_with_both_names() -> None:
     report = recorded("matmul_bf16")
     block = report.blocks.roofline
-    twin = msgspec.structs.replace((block.ceilings or ())[-1], name="FP16 tensor")
+    peak = next(one for one in block.ceilings or () if one.name == "BF16 tensor")
+    twin = msgspec.structs.replace(peak, name="FP16 tensor")
     roofline = msgspec.structs.replace(block, ceilings=(*(block.ceilings or ()), twin))
     both = msgspec.structs.replace(report, blocks=msgspec.structs.replace(report.blocks, roofline=roofline))
-    assert "BF16 tensor, FP16 tensor 989 TFLOP/s" in texts(tree(both))
+    assert "BF16 tensor, FP16 tensor 989 TFLOP/s (measured 786)" in texts(tree(both))
 
 
 def test_kernels_without_flop_stand_by_their_bandwidth() -> None:
@@ -211,7 +213,7 @@ def test_png_is_a_picture_of_a_fit_size() -> None:
     data = png.render(recorded("cuda_naive_4x8192x4096"))
     height, width = matplotlib.image.imread(io.BytesIO(data)).shape[:2]
     assert (width, 900 < height < 1500) == (1612, True)
-    assert len(data) < 200_000
+    assert len(data) < 260_000
 
 
 @pytest.mark.parametrize("name", ["cpu", "tiny", "only_build", "build_failure"])

@@ -102,8 +102,27 @@ def _bandwidths(axes: Any, scene: Scene, placer: Placer, to_page: Callable[[Plac
         width = 1.8 if ceiling.level == "dram" else 1.2
         how: dict[str, Any] = _BESIDE if ceiling.is_beside else {"linewidth": width}
         axes.plot([start, end], [start * slope, end * slope], color=colour, zorder=2, **how)
-        label = f"{ceiling.name} {quantities.bandwidth(ceiling.bandwidth_gbs or 0.0)}"
+        if ceiling.is_beside:
+            continue
+        others = _beside([ceiling.name], [(one.name, one.bandwidth_gbs or 0.0, 4) for one in scene.memory])
+        label = f"{ceiling.name} {quantities.bandwidth(ceiling.bandwidth_gbs or 0.0)}{others}"
         _slanted_label(axes, placer, label, colour, to_page((start, start * slope)), to_page((end, end * slope)))
+
+
+def _beside(names: Sequence[str], roofs: Sequence[tuple[str, float, int]]) -> str:
+    """The other values of the same roofs, told with the line that percentages are of: the two lie close together.
+
+    Args:
+        names: of one line.
+        roofs: name, value and digits to show of each roof there is.
+    """
+    found: dict[str, list[str]] = {}
+    for name, value, digits in roofs:
+        of, mark, source = name.partition(BESIDE)
+        if mark and of in names:
+            found.setdefault(source, []).append(quantities.significant(value, digits))
+    told = [f"{source} {', '.join(values)}" for source, values in found.items()]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def _slanted_label(axes: Any, placer: Placer, label: str, colour: str, start: Place, end: Place) -> None:
@@ -148,7 +167,11 @@ def _peaks(axes: Any, scene: Scene, placer: Placer, to_page: Callable[[Place], P
         start = max(low, peak / fastest) if fastest else low
         how: dict[str, Any] = _BESIDE if all(BESIDE in name for name in names) else {"linewidth": 1.4}
         axes.plot([start, high], [peak, peak], color=INK, zorder=2, **how)
-        label = f"{', '.join(names)} {quantities.rate(peak)}"
+        main = [name for name in names if BESIDE not in name]
+        if not main:
+            continue
+        others = _beside(main, [(one.name, one.peak_tflops or 0.0, 3) for one in scene.compute])
+        label = f"{', '.join(main)} {quantities.rate(peak)}{others}"
         wide = _LETTER * len(label)
         begin, end = to_page((start, peak)), to_page((high, peak))
         spots = [
