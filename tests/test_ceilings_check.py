@@ -14,7 +14,7 @@ from kprof.gpuspec import resolve_gpu
 from kprof.report import build_report
 
 H200 = resolve_gpu("h200-sxm-141gb")
-BROKEN = Path(__file__).parent / "data" / "h200" / "ceilings_with_broken_l1.json"
+BROKEN = Path(__file__).parent / "data" / "ceilings" / "h200_with_broken_l1.json"
 
 
 def test_the_most_that_a_board_can_do() -> None:

@@ -84,9 +84,7 @@ def get_inputs(): return [torch.randn(2048, 2048, dtype=torch.bfloat16) for _ in
 
 
 @pytest.fixture(autouse=True)
-def _needs_gpu_and_ncu() -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("needs an NVIDIA GPU with CUDA (found none)")
+def _needs_ncu() -> None:
     if shutil.which("ncu") is None:
         pytest.skip("needs Nsight Compute's ncu on PATH (found none)")
 

@@ -88,12 +88,6 @@ class ModelNew(torch.nn.Module):
 """
 
 
-@pytest.fixture(autouse=True)
-def _needs_gpu() -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("needs an NVIDIA GPU with CUDA (found none)")
-
-
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")

@@ -20,7 +20,6 @@ INF, NAN = math.inf, math.nan
 SHAPES = [(1, 1, 1), (1, 3, 5), (4, 10, 32), (3, 11, 93), (5, 25, 41), (8, 130, 257), (1000, 2, 7)]
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc on PATH (found none)")
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU (torch finds none)")
 
 
 def special_values() -> torch.Tensor:

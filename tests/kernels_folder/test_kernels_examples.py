@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_files import KERNELS, LOGSUMEXP, SHAPES, needs_gpu, needs_nvcc, run_nvcc, special_values, string_constant
+from kernel_files import KERNELS, LOGSUMEXP, SHAPES, needs_nvcc, run_nvcc, special_values, string_constant
 
 
 def load(path: Path) -> types.ModuleType:
@@ -139,7 +139,6 @@ def test_cpu_refuses_what_it_cannot_take(cpu: torch.nn.Module, x: torch.Tensor, 
 
 @pytest.mark.gpu
 @pytest.mark.compiles
-@needs_gpu
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gpu_kernels_are_near_fp64(on_gpu: torch.nn.Module, shape: tuple[int, ...]) -> None:
     assert_near_fp64(on_gpu, shape, 0.0, "cuda")
@@ -147,14 +146,12 @@ def test_gpu_kernels_are_near_fp64(on_gpu: torch.nn.Module, shape: tuple[int, ..
 
 @pytest.mark.gpu
 @pytest.mark.compiles
-@needs_gpu
 def test_gpu_kernels_agree_on_special_values(on_gpu: torch.nn.Module) -> None:
     assert_special_values_agree(on_gpu, "cuda")
 
 
 @pytest.mark.gpu
 @pytest.mark.compiles
-@needs_gpu
 def test_gpu_kernels_run_on_the_current_stream(on_gpu: torch.nn.Module) -> None:
     x = torch.randn(4, 10, 32, device="cuda")
     on_gpu(x)

@@ -8,7 +8,7 @@ import re
 
 import pytest
 import torch
-from kernel_files import PROBES, needs_gpu, needs_nvcc
+from kernel_files import PROBES, needs_nvcc
 
 from kprof.collectors.probes.build import build_probes
 from kprof.collectors.probes.toolchain import find_nvcc
@@ -132,7 +132,6 @@ def current_stream() -> ctypes.c_void_p:
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 def test_empty_launches(probes: dict[str, ctypes.CDLL]) -> None:
     torch.zeros(1, device="cuda")
@@ -143,7 +142,6 @@ def test_empty_launches(probes: dict[str, ctypes.CDLL]) -> None:
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 @pytest.mark.parametrize("count", [1, 1000, 1_000_003])
 def test_dram_copy_copies_every_byte(count: int, probes: dict[str, ctypes.CDLL]) -> None:
@@ -157,7 +155,6 @@ def test_dram_copy_copies_every_byte(count: int, probes: dict[str, ctypes.CDLL])
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 @pytest.mark.parametrize("count", [1, 1000, 1_000_003])
 def test_dram_read_sums_every_float_once(count: int, probes: dict[str, ctypes.CDLL]) -> None:
@@ -170,7 +167,6 @@ def test_dram_read_sums_every_float_once(count: int, probes: dict[str, ctypes.CD
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 def test_fma_fp32_does_the_work_it_states(probes: dict[str, ctypes.CDLL]) -> None:
     blocks, threads, turns = 5, 256, 100
@@ -184,7 +180,6 @@ def test_fma_fp32_does_the_work_it_states(probes: dict[str, ctypes.CDLL]) -> Non
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 @pytest.mark.parametrize(("name", "chains", "dtype"), [("fma_fp64", 8, torch.float64), ("dependent_fma", 1, None)])
 def test_chains_do_the_work_they_state(
@@ -201,7 +196,6 @@ def test_chains_do_the_work_they_state(
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 def test_wgmma_multiplies(probes: dict[str, ctypes.CDLL]) -> None:
     if torch.cuda.get_device_capability() != (9, 0):
@@ -214,7 +208,6 @@ def test_wgmma_multiplies(probes: dict[str, ctypes.CDLL]) -> None:
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 @pytest.mark.parametrize("count", [1, 1000, 1_000_003])
 def test_dram_triad_adds_a_multiple(count: int, probes: dict[str, ctypes.CDLL]) -> None:
@@ -228,7 +221,6 @@ def test_dram_triad_adds_a_multiple(count: int, probes: dict[str, ctypes.CDLL]) 
 
 
 @pytest.mark.gpu
-@needs_gpu
 @needs_nvcc
 def test_no_two_chases_meet(probes: dict[str, ctypes.CDLL]) -> None:
     rows, blocks, threads, hops = 2**14, 8, 256, 64
