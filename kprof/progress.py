@@ -39,7 +39,7 @@ class Progress:
         """Another run holds the device."""
         self._show("waiting for another kprof")
         if not self._quiet:
-            self._say(f"kprof: waiting for another kprof on {board}")
+            self._say(_waiting(board))
 
     def _show(self, doing: str) -> None:
         if self._status is not None:
@@ -69,6 +69,15 @@ def following(quiet: bool) -> Iterator[Progress]:
     console = Console(stderr=True)
     with console.status("kprof: starting") as status:
         yield Progress(status, quiet)
+
+
+def say_waiting(board: str) -> None:
+    """A plain line: another run holds the device."""
+    click.echo(_waiting(board), err=True)
+
+
+def _waiting(board: str) -> str:
+    return f"kprof: waiting for another kprof on {board}"
 
 
 @contextmanager

@@ -18,6 +18,9 @@ DATA = Path(__file__).parent / "data"
 FILE = DATA / "ceilings" / "h200.json"
 H200 = resolve_gpu("h200-sxm-141gb")
 
+IN_TABLE = {"shared memory": "shared", "FP16": "fp16_vector", "FP16 tensor": "fp16"}
+SCALE = {"GB/s": 1e9, "TB/s": 1e12, "TFLOP/s": 1e12, "TOP/s": 1e12, "us": 1.0}
+
 
 @pytest.fixture(scope="module")
 def ceilings() -> CeilingsEvidence:
@@ -50,6 +53,18 @@ def test_samples_lie_close_together(ceilings: CeilingsEvidence) -> None:
     for one in ceilings.measured:
         if one.unit != "us":
             assert one.worst <= one.median <= one.best < 1.02 * one.worst
+
+
+def test_the_table_of_the_documentation_is_of_them(ceilings: CeilingsEvidence) -> None:
+    table = (DATA.parents[1] / "docs" / "doctor.md").read_text().partition("| roof | median |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:5]] for line in table.splitlines()[2:]]
+    assert len(rows) == len(ceilings.measured)
+    for name, median, slowest, fastest in rows:
+        one = ceilings.get(IN_TABLE.get(name) or name.lower().replace(" ", "_"))  # type: ignore[arg-type]
+        assert one is not None, name
+        value, unit = median.split()
+        told = [float(number) * SCALE[unit] for number in (value, slowest, fastest)]
+        assert told == pytest.approx([one.median, one.worst, one.best], rel=0.01), name
 
 
 def test_a_run_on_that_board_is_held_against_them(ceilings: CeilingsEvidence) -> None:

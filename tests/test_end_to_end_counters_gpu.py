@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from running import LOGSUMEXP, REPO, Run, run_analyze
 
 from kprof.collectors.ncu.reading import read_report

@@ -20,6 +20,7 @@ from kprof.commands.analyze_arguments import (
     block_names,
     command_line,
     device_name,
+    lock_timeout_option,
     require_one_source,
     require_pattern,
     require_surroundings,
@@ -40,7 +41,6 @@ from kprof.renderers.json import render_json
 from kprof.renderers.layout import Style
 from kprof.report import Report, build_report, exit_code
 from kprof.roofline import RoofChoice
-from kprof.turns import DEFAULT_TIMEOUT_S
 from kprof.worker.supervisor import Limits
 
 _WRONG: Final = 1
@@ -112,13 +112,7 @@ _WRONG_HINT: Final = "blocks.precision of the report has every mismatch and the 
 @click.option("--keep-ncu-report", type=FILE, help="Keep the .ncu-rep in this file.")
 @click.option("--timeout", type=Seconds(), default=300, show_default=True, help="Seconds for each stage.")
 @click.option("--build-timeout", type=Seconds(), default=600, show_default=True, help="Seconds a build.")
-@click.option(
-    "--lock-timeout",
-    type=Seconds(),
-    default=DEFAULT_TIMEOUT_S,
-    show_default=True,
-    help="Seconds to wait for other runs on the same GPU.",
-)
+@lock_timeout_option
 @gate_options
 @click.pass_context
 def command(

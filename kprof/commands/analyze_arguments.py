@@ -21,6 +21,7 @@ from kprof.commands.gate_options import GATE_SETTINGS
 from kprof.errors import CannotMeasureError, UsageError
 from kprof.report import BLOCK_NAMES
 from kprof.sanitizer_evidence import SANITIZER_TOOLS, SanitizerTool
+from kprof.turns import DEFAULT_TIMEOUT_S
 
 Override = int | float | bool | str
 
@@ -50,6 +51,16 @@ class Seconds(click.FloatRange):
         if not math.isfinite(seconds):
             self.fail(f"{value} is not a finite number of seconds.", param, ctx)
         return seconds
+
+
+lock_timeout_option: Final = click.option(
+    "--lock-timeout",
+    type=Seconds(),
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    help="Seconds to wait for other runs on the same GPU.",
+)
+"""Of the commands that measure there, one at a time."""
 
 
 def require_one_source(ctx: click.Context, kernel: Path | None, capture_file: Path | None) -> None:

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from kprof.cache import cache_dir
 from kprof.ceilings_evidence import CeilingsEvidence, encode_ceilings
 from kprof.ceilings_measuring import measure_ceilings
-from kprof.commands.analyze_arguments import device_name
+from kprof.commands.analyze_arguments import device_name, lock_timeout_option
 from kprof.commands.delivery import style_for
 from kprof.commands.report_options import FILE
 from kprof.commands.selftest import selftest
 from kprof.doctor.diagnosis import diagnose
 from kprof.errors import CannotMeasureError, UsageError
 from kprof.gpuspec import GpuSpec, load_all_specs, match_spec
-from kprof.progress import following_ceilings
+from kprof.progress import following_ceilings, say_waiting
 from kprof.renderers.ceilings import render_ceilings
 from kprof.renderers.doctor import render_diagnosis
 
@@ -35,6 +36,7 @@ from kprof.renderers.doctor import render_diagnosis
 @click.option("--selftest", "test", is_flag=True, help="Hold kprof's numbers against kernels of known work instead.")
 @click.option("--ncu", metavar="PATH", help="Nsight Compute's command line, instead of the ncu on PATH.")
 @click.option("--keep-ncu-report", type=FILE, help="Keep ncu's report of --selftest here.")
+@lock_timeout_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
 def command(
@@ -44,6 +46,7 @@ def command(
     test: bool,
     ncu: str | None,
     keep_ncu_report: Path | None,
+    lock_timeout: float,
     as_json: bool,
 ) -> None:
     """Say what works here and how to mend the rest.
@@ -53,10 +56,12 @@ def command(
     """
     asked = device_name(device)
     _require_one_job(ceilings, test, keep_ncu_report)
+    if not (ceilings or test) and ctx.get_parameter_source("lock_timeout") is ParameterSource.COMMANDLINE:
+        raise UsageError("--lock-timeout: no effect without --ceilings or --selftest", "Add one, or leave it out.")
     if test:
-        ctx.exit(selftest(asked, ncu, as_json, keep_ncu_report))
+        ctx.exit(selftest(asked, ncu, as_json, keep_ncu_report, lock_timeout))
     if ceilings:
-        _ceilings(asked, as_json)
+        _ceilings(asked, as_json, lock_timeout)
         return
     diagnosis = diagnose(asked, ncu, cache_dir())
     if as_json:
@@ -78,10 +83,10 @@ def _require_one_job(ceilings: bool, test: bool, keep_ncu_report: Path | None) -
         raise UsageError("--keep-ncu-report: no effect without --selftest", "Add --selftest, or leave it out.")
 
 
-def _ceilings(device: str, as_json: bool) -> None:
+def _ceilings(device: str, as_json: bool, lock_timeout_s: float) -> None:
     """Measure, keep, print."""
     with following_ceilings() as on_update:
-        found = measure_ceilings(device, cache_dir(), on_update)
+        found = measure_ceilings(device, cache_dir(), on_update, say_waiting, lock_timeout_s)
     if as_json:
         click.echo(encode_ceilings(found), nl=False)
     else:

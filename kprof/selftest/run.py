@@ -25,6 +25,7 @@ from kprof.resources import resource_dir
 from kprof.selftest.checks import compare
 from kprof.selftest.records import SelftestResult
 from kprof.selftest.truths import load_truths
+from kprof.turns import DEFAULT_TIMEOUT_S, turn_on
 
 PROBES: Final = "kernels/probes"
 REPEATS: Final = 11
@@ -54,8 +55,10 @@ def run_selftest(
     device: int = 0,
     keep_report: Path | None = None,
     on_step: Callable[[str], None] = lambda _: None,
+    on_wait: Callable[[str], None] = lambda _: None,
+    lock_timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> SelftestResult:
-    """Run all probes and compare.
+    """Run all probes and compare. The GPU is held against other runs of kprof's while they run, not while they compile.
 
     Args:
         cache_root: kprof's cache, where the probes are built.
@@ -63,15 +66,18 @@ def run_selftest(
         device: its index among the visible ones.
         keep_report: where a copy of ncu's report is kept.
         on_step: told of each step that begins.
+        on_wait: told where another run holds the device, which is waited for.
+        lock_timeout_s: how long.
 
     Raises:
-        CannotMeasureError: no device, no nvcc, no ncu, no permission to read counters, or nothing ran.
+        CannotMeasureError: no device, no nvcc, no ncu, no permission to read counters, others held the device for too
+            long, or nothing ran.
     """
     steps = _Steps(on_step)
     folder = resource_dir(PROBES)
     truths = load_truths(folder)
     # What can be told at once comes first: nothing is compiled for a test that cannot run.
-    capability = cuda_device(device).capability
+    capability, board = cuda_device(device)
     nvcc = find_nvcc()
     path = find_ncu(ncu)
     denied = permission_reason()
@@ -80,8 +86,9 @@ def run_selftest(
     tool = describe_ncu(path, cache_root)
     known = known_metrics(tool, chip_of(tool, "{}.{}".format(*capability)), cache_root)
     built = steps.take("build", lambda: build_probes(nvcc, folder, tuple(truths), capability, cache_root))
-    timed = steps.take("time", lambda: time_probes(built, device, REPEATS))
-    counters = steps.take("profile", lambda: profile_probes(tool, known, built, device, keep_report))
+    with turn_on(board, lock_timeout_s, on_wait):
+        timed = steps.take("time", lambda: time_probes(built, device, REPEATS))
+        counters = steps.take("profile", lambda: profile_probes(tool, known, built, device, keep_report))
     evidence = ProbesEvidence(
         board=timed.board,
         empty_pair_us=timed.empty_pair_us,

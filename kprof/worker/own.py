@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from kprof.collectors.ceilings.collect import collect_ceilings
-from kprof.collectors.environment import NoSuchDeviceError, resolve_device
+from kprof.collectors.environment import NoSuchDeviceError, board_uuid, resolve_device
 from kprof.collectors.installation import describe_installation
 from kprof.errors import first_line
 from kprof.evidence import Fault
 from kprof.worker.answers import Answers
 from kprof.worker.protocol import OwnRequest, Update
 from kprof.worker.traces import full_trace
+from kprof.worker.waiting import wait_for_turn
 
 _OTHER_DEVICE: Final = "Give --device auto, cpu, or one that is here."
 
 
-def run_own(request: OwnRequest, answers: Answers) -> None:
-    """Do the task, answering as it goes; what fails is answered as a fault."""
+def run_own(request: OwnRequest, answers: Answers, folder: Path) -> None:
+    """Do the task, answering as it goes; what fails is answered as a fault. Roofs of a GPU are measured in its turn."""
     answers.enter("load")
     try:
-        for update in _TASKS[request.task](request):
-            answers.send(update)
+        if request.task == "installation":
+            for found in describe_installation(request.device):
+                answers.send(Update(installation=found))
+        else:
+            _measure_ceilings(request, answers, folder)
     except NoSuchDeviceError as error:
         answers.fault(Fault(stage="load", side=None, code="no_such_device", message=str(error), hint=_OTHER_DEVICE))
     except Exception as error:  # Torch may raise anything where a driver is broken, and that is what is asked.
@@ -32,16 +35,9 @@ def run_own(request: OwnRequest, answers: Answers) -> None:
     answers.mark(None)
 
 
-def _installation(request: OwnRequest) -> Iterator[Update]:
-    return (Update(installation=found) for found in describe_installation(request.device))
-
-
-def _ceilings(request: OwnRequest) -> Iterator[Update]:
+def _measure_ceilings(request: OwnRequest, answers: Answers, folder: Path) -> None:
     device = resolve_device(request.device)
-    return (Update(ceilings=found) for found in collect_ceilings(device, Path(request.cache_dir)))
-
-
-_TASKS: Final[dict[str, Callable[[OwnRequest], Iterator[Update]]]] = {
-    "installation": _installation,
-    "ceilings": _ceilings,
-}
+    if device.type == "cuda":
+        wait_for_turn(board_uuid(device) or str(device), answers, folder)
+    for found in collect_ceilings(device, Path(request.cache_dir)):
+        answers.send(Update(ceilings=found))

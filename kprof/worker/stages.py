@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import ninja
@@ -35,10 +34,9 @@ from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault, context_is_lost
 from kprof.worker.loading import load_workload
 from kprof.worker.own import run_own
-from kprof.worker.protocol import GO_FILE, REQUEST_FILE, TURN_FILE, AnyRequest, OwnRequest, Request, Update
+from kprof.worker.protocol import GO_FILE, REQUEST_FILE, AnyRequest, OwnRequest, Request, Update
+from kprof.worker.waiting import wait_for, wait_for_turn
 from kprof.workload import LoadedWorkload
-
-_HOLD_POLL_S: Final = 0.01
 
 
 class Stop(Exception):
@@ -65,7 +63,7 @@ class Session:
         with self._faults():
             self.device = self.watch.device = resolve_device(self.request.device)
             if self.request.takes_turn and self.device.type == "cuda":
-                self._wait_for_turn()
+                wait_for_turn(board_uuid(self.device) or str(self.device), self.answers, self.folder)
             self._prepare()
             if self.request.describe:
                 self.environment = collect_environment(self.device)
@@ -84,11 +82,6 @@ class Session:
             torch.cuda.set_device(self.device)
             arch = choose_cuda_arch(self.device, os.environ.get("TORCH_CUDA_ARCH_LIST"))
             os.environ["TORCH_CUDA_ARCH_LIST"] = arch
-
-    def _wait_for_turn(self) -> None:
-        """Nothing of this process is on the device yet but what finding its name takes."""
-        self.answers.send(Update(waits_for=board_uuid(self.device) or str(self.device)))
-        _wait_for(self.folder / TURN_FILE)
 
     def _on_building(self, name: str) -> None:
         self.answers.send(Update(building=name))
@@ -246,21 +239,16 @@ class Session:
                 raise Stop from error
 
 
-def _wait_for(file: Path) -> None:
-    while not file.exists():
-        time.sleep(_HOLD_POLL_S)
-
-
 def run_request(folder: Path) -> int:
     """Read the request in ``folder``, do it, and say so in the end. Returns the status to leave with."""
     request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=AnyRequest)
     if request.held:
-        _wait_for(folder / GO_FILE)
+        wait_for(folder / GO_FILE)
     answers = Answers(folder)
     # Bound before user code can replace them.
     send: Callable[[Update], Any] = answers.send
     if isinstance(request, OwnRequest):
-        run_own(request, answers)
+        run_own(request, answers, folder)
         send(Update(finished="worker"))
         return 0
     try:

@@ -88,6 +88,12 @@ def test_roofs_of_a_device_that_is_not_there(tmp_path: Path) -> None:
     assert "--device cuda:97" in run.stderr
 
 
+def test_a_wait_that_nothing_would_do_is_refused(tmp_path: Path) -> None:
+    run = doctor(tmp_path, "--device", "cpu", "--lock-timeout", "5")
+    assert run.code == 2
+    assert "--lock-timeout: no effect without --ceilings or --selftest" in run.stderr
+
+
 def test_a_replay_on_measured_roofs_that_it_does_not_have(tmp_path: Path) -> None:
     capture = DATA / "h200" / "cuda_naive_4x1024x1024.json"
     run = run_kprof("analyze", "--capture", capture, "--roof", "measured", cwd=tmp_path, cache=tmp_path / "cache")

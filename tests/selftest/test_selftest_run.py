@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kprof.selftest import run as selftest_run
 from kprof.selftest.records import SelftestResult
 from kprof.selftest.run import run_selftest
 from kprof.subprocesses.asking import Answer
+from kprof.turns import turn_on
 
 REPORT = Path(__file__).resolve().parents[1] / "data" / "ncu" / "probes.ncu-rep"
 NVCC = """#!/bin/sh
@@ -64,6 +66,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KPROF_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(selftest_run, "cuda_device", lambda _: CudaDevice((9, 0), "GPU-0"))
     monkeypatch.setattr(selftest_run, "permission_reason", lambda: None)
+    monkeypatch.setattr(selftest_run, "turn_on", functools.partial(turn_on, folder=tmp_path))
     monkeypatch.setattr(selftest_run, "resource_dir", lambda _: sources)
     return tmp_path
 
@@ -77,6 +80,31 @@ def test_all_agree(machine: Path) -> None:
     assert (result.spec, result.ncu, result.ncu_passes) == ("h200-sxm-141gb", "2025.3.1", 9)
     assert result.nvcc == "Cuda compilation tools, release 13.0, V13.0.88"
     assert (machine / "kept.ncu-rep").read_bytes() == REPORT.read_bytes()
+
+
+def test_the_board_is_waited_for_once_all_is_compiled(machine: Path) -> None:
+    steps: list[str] = []
+    waited: list[str] = []
+    with turn_on("GPU-0", 0, waited.append, machine), pytest.raises(CannotMeasureError) as caught:
+        run_selftest(machine / "cache", on_step=steps.append, on_wait=waited.append, lock_timeout_s=0.3)
+    assert (caught.value.code, steps, waited) == ("device_busy", ["build"], ["GPU-0"])
+    assert run_selftest(machine / "cache", on_wait=waited.append, lock_timeout_s=0).passed
+    with turn_on("GPU-0", 0, waited.append, machine):
+        assert waited == ["GPU-0"], "let go in the end"
+
+
+def test_the_board_is_held_while_probes_run(machine: Path) -> None:
+    refused: list[str] = []
+
+    def step(name: str) -> None:
+        try:
+            with turn_on("GPU-0", 0, lambda _: None, machine):
+                pass
+        except CannotMeasureError:
+            refused.append(name)
+
+    assert run_selftest(machine / "cache", on_step=step).passed
+    assert refused == ["time", "profile"]
 
 
 def test_the_second_run_compiles_nothing(machine: Path) -> None:
