@@ -79,3 +79,12 @@ def test_a_run_on_that_board_is_held_against_them(ceilings: CeilingsEvidence) ->
     assert 60 < high < 70
     assert 0.55 < (spec.sol.task_score or 0.0) < (measured.sol.task_score or 0.0) < 0.65
     assert measured.roofline.warnings == ()
+
+
+def test_a_kernel_that_does_better_than_the_roof_is_said_to(ceilings: CeilingsEvidence) -> None:
+    capture = load_capture(DATA / "h200" / "cuda_tuned_4x8192x4096.json")
+    blocks = build_report(with_ceilings(capture, ceilings), roof="measured").blocks
+    assert blocks.roofline.dram_bandwidth_gbs == pytest.approx(4403, abs=1)
+    assert blocks.roofline.dram_util_pct == pytest.approx(100.7, abs=0.1)
+    assert [warning.code for warning in blocks.roofline.warnings] == ["above_measured_roof"]
+    assert 0.9 < (blocks.sol.task_score or 0.0) < 1
