@@ -41,6 +41,12 @@ class SanitizerInfo(Record, frozen=True, kw_only=True):
     ]
     findings: Annotated[tuple[FindingInfo, ...], metric("record", "What it found, errors first", source=SOURCE)]
     left_out: Annotated[int, metric("count", "Findings beyond those", source=SOURCE)]
+    errors: Annotated[
+        int | None,
+        metric(
+            "count", "Errors in the tool's own sum, each race counted once; null: it did not come to it", source=SOURCE
+        ),
+    ]
     seconds: Annotated[float, metric("s", "What the run took", source=SOURCE)]
 
 
@@ -64,6 +70,7 @@ def sanitizer_infos(capture: Capture) -> tuple[SanitizerInfo, ...] | None:
             reason=run.absent,
             findings=tuple(_info(finding) for finding in run.findings),
             left_out=run.left_out,
+            errors=run.errors,
             seconds=run.seconds,
         )
         for run in capture.sanitizer.runs
@@ -80,11 +87,20 @@ def _judge(run: SanitizerRun) -> Judgement:
     if errors or run.errors:
         more = len(errors) - _MOST_TOLD + run.left_out
         told = [_sentence(finding) for finding in errors[:_MOST_TOLD]] or [f"{run.errors} errors of no known form"]
-        return Judgement(run.tool, False, "; ".join(told) + (f"; and {more} more" if more > 0 else ""), "")
+        detail = "; ".join(told) + (f"; and {more} more" if more > 0 else "") + _unprinted(run)
+        return Judgement(run.tool, False, detail, "")
     if run.absent is not None:
         return Judgement(run.tool, None, run.absent.message, run.absent.code)
     warnings = [_sentence(finding) for finding in run.findings[:_MOST_TOLD]]
     return Judgement(run.tool, True, "; ".join(f"warning: {warning}" for warning in warnings), "")
+
+
+def _unprinted(run: SanitizerRun) -> str:
+    """A log holds a bounded number of reports; its sum counts them all. Of races the sum counts places, not hazards."""
+    printed = sum(finding.count for finding in run.findings if finding.kind != "race")
+    if not printed or run.left_out or run.errors is None or run.errors <= printed:
+        return ""
+    return f" ({run.errors} errors in all, of which {printed} were written down)"
 
 
 def _sentence(finding: SanitizerFinding) -> str:
@@ -92,7 +108,8 @@ def _sentence(finding: SanitizerFinding) -> str:
     if finding.file:
         where += f" at {finding.file}:{finding.line}"
     who = f", thread {finding.thread} of block {finding.block}" if finding.thread and finding.block else ""
-    times = f", {finding.count} times" if finding.count > 1 else ""
+    of = "hazards" if finding.kind == "race" else "times"
+    times = f", {finding.count} {of}" if finding.count > 1 else ""
     return f"{finding.message}{where}{who}{times}"
 
 

@@ -66,6 +66,19 @@ def test_errors_that_nobody_can_read_fail_all_the_same() -> None:
     assert [(check.passed, check.detail) for check in block.checks or ()] == [(False, "2 errors of no known form")]
 
 
+def test_reports_that_were_not_written_down_are_told() -> None:
+    block = integrity_block(run(SanitizerRun(tool="memcheck", findings=(ERROR,), errors=2048)))
+    (check,), (info,) = block.checks or (), block.sanitizer or ()
+    assert check.detail.endswith(", 96 times (2048 errors in all, of which 96 were written down)")
+    assert info.errors == 2048
+
+
+def test_a_tool_that_came_to_no_sum_has_none() -> None:
+    block = integrity_block(run(SanitizerRun(tool="memcheck", findings=(ERROR,))))
+    assert block.reasons["sanitizer[0].errors"] == "not_told"
+    assert set(block.reasons) == set(null_paths(block))
+
+
 def test_nothing_was_asked_for() -> None:
     block = integrity_block(captures.h200_tiny())
     assert (block.status, block.sanitizer, block.reasons["sanitizer"]) == ("unavailable", None, "not_collected")

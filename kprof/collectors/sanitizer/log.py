@@ -29,8 +29,10 @@ _RACE: Final = re.compile(
 )
 _ACCESS: Final = re.compile(r"\baccess at (?P<place>.+)$", re.IGNORECASE)
 _SUM: Final = re.compile(
-    r"(?:ERROR SUMMARY: (?P<errors>\d+) error|RACECHECK SUMMARY: \d+ hazards? displayed \((?P<races>\d+) error)"
+    r"(?:ERROR SUMMARY: (?P<errors>\d+) errors?\b(?! (?:was|were) not printed)"
+    r"|RACECHECK SUMMARY: \d+ hazards? displayed \((?P<races>\d+) error)"
 )
+_NOT_PRINTED: Final = re.compile(r"ERROR SUMMARY: \d+ errors? (?:was|were) not printed")
 _FOUND: Final = re.compile(
     r"^(?:potential )?invalid\b|^uninitialized\b|^barrier error|^divergent thread|^malloc/free|^stack overflow|"
     r"^deadlock|^device-side|^illegal|^host api .*access|^out-of-range|^address space",
@@ -79,7 +81,10 @@ def read_log(text: str) -> LogFindings:
 def own_errors(text: str) -> str:
     """The tool's words about itself, where it could not do its work: what is no record and no sum."""
     heads = [record[0] for record in _records(text) if _finding(record) is None]
-    return "\n".join(head for head in heads if head != "COMPUTE-SANITIZER" and not _SUM.match(head))
+    known = (_SUM, _NOT_PRINTED)
+    return "\n".join(
+        head for head in heads if head != "COMPUTE-SANITIZER" and not any(one.match(head) for one in known)
+    )
 
 
 def _records(text: str) -> Iterator[list[str]]:

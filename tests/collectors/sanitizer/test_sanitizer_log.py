@@ -113,6 +113,14 @@ def test_what_the_tool_says_of_itself_is_no_finding() -> None:
     assert own_errors(log(OUT_OF_BOUNDS.format(x=0))) == ""
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_reports_that_were_not_printed_are_in_the_sum(swapped: bool) -> None:
+    sums = ["ERROR SUMMARY: 2048 errors", "ERROR SUMMARY: 1048 errors were not printed. Use --print-limit option"]
+    text = log(OUT_OF_BOUNDS.format(x=1), end="\n========= ".join(reversed(sums) if swapped else sums))
+    assert read_log(text).errors == 2048
+    assert own_errors(text) == ""
+
+
 def test_a_clean_log_and_none_at_all() -> None:
     assert read_log(log(end="ERROR SUMMARY: 0 errors")).errors == 0
     assert read_log("").errors is None
