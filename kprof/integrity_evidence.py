@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kprof.evidence import Cache, Mismatch, Reason, Record, Timer
+from kprof.evidence import Cache, Mismatch, Reason, Record, Series, Timer
 
 Values = Literal["repeated", "refilled", "moved", "swapped"]
 """What a looked-at call was given: ``repeated``, the values of all other timed calls, written anew where they were;
@@ -67,6 +67,8 @@ class IntegrityEvidence(Record, frozen=True, kw_only=True):
     calls: tuple[TimedCall, ...] = ()
     timed_calls: int = 0
     """Timed calls of the kernel in the series that were looked into, those looked at among them."""
+    series: tuple[Series, ...] = ()
+    """The series that were looked into, where timing was not asked for; else they are timing's."""
     ref_changed_inputs: tuple[str, ...] = ()
     """Inputs that the reference changes: the kernel may too."""
     probed: bool = False
@@ -79,7 +81,8 @@ class IntegrityEvidence(Record, frozen=True, kw_only=True):
     reference_calls: tuple[str, ...] = ()
     """Functions of the reference's file that the kernel called."""
     extension_calls: int | None = None
-    """Calls into the extensions that the kernel's file built, in one call; None: it built none, or nobody looked."""
+    """Calls into the extensions that the kernel's file built, in one call; None: it built none, one that is called
+    some other way than by Python, or nobody looked."""
     prints: bool = False
     """The kernel's file wrote to the output in a call."""
     forked_children: int = 0

@@ -104,8 +104,9 @@ def build_report(
     """
     environment = environment_info(capture.environment, gpu)
     capture = _with_believable_ceilings(capture, board_of(capture.environment, gpu)[0])
-    integrity = integrity_block(capture)
-    counters, timing = CounterAnalysis(capture, gpu), doubted(timing_block(capture), failed_reason(integrity))
+    counters = CounterAnalysis(capture, gpu)
+    integrity = integrity_block(capture, counters)
+    timing = doubted(timing_block(capture), failed_reason(integrity))
     spec, no_spec = board_of(capture.environment, gpu)
     made = counter_blocks(capture, counters, Task(capture, counters, timing, spec, no_spec, roof), roof)
     return Report(

@@ -1,4 +1,9 @@
-"""Runs the whole worker on small kernels, each in a process of its own that is forked from one with torch loaded."""
+"""Runs the whole worker on small kernels, each in a process of its own.
+
+On the CPU that process is forked from one with torch loaded, which saves seconds a kernel. On a GPU it is a fresh one:
+CUDA does not outlive a fork, and whoever imports ``torch.utils.cpp_extension`` where there is a CUDA toolkit has asked
+for the devices already. All else is the same.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +29,11 @@ from kprof.worker.protocol import SIDE_FILE as SIDE_FILE
 KERNELS = Path(__file__).parent / "kernels"
 _STAGES: tuple[tuple[Stage, ...], ...] = (("precision", "timing", "integrity"), ("launches",))
 """Those of each process, as in a real run."""
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["kprof.worker.stages"])
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["kprof.worker.stages"])
+_FRESH = multiprocessing.get_context("spawn")
+_LIMIT_S = {False: 120, True: 400}
+"""For one process: forked, or fresh, which may compile CUDA."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,9 @@ def _read(path: Path) -> Kernel:
     )
 
 
-def run(kernel: Path, ref: Path, cache: Path, *, device: str = "cpu", profile: bool = False) -> Report:
+def run(
+    kernel: Path, ref: Path, cache: Path, *, device: str = "cpu", profile: bool = False, fresh: bool | None = None
+) -> Report:
     """The report of one kernel, from all that its processes answered.
 
     Args:
@@ -80,6 +90,7 @@ def run(kernel: Path, ref: Path, cache: Path, *, device: str = "cpu", profile: b
         cache: of compiled extensions.
         device: where to run.
         profile: run the profiler's process too.
+        fresh: never fork a process that has torch; None: as the device needs.
     """
     workload = Workload(
         kernel_file=str(kernel), kernel_sha256="0", ref_file=str(ref), ref_sha256="0", entry="ModelNew", seed=3
@@ -89,7 +100,7 @@ def run(kernel: Path, ref: Path, cache: Path, *, device: str = "cpu", profile: b
     stages = _STAGES if profile else _STAGES[:1]
     for some in stages:
         request = Request(workload=workload, device=device, trials=3, stages=some, cache_dir=str(cache))
-        outcome = _answered(request)
+        outcome = _answered(request, device != "cpu" if fresh is None else fresh)
         evidence |= outcome.evidence
         faults += outcome.all_faults
         if faults:
@@ -102,14 +113,14 @@ def run(kernel: Path, ref: Path, cache: Path, *, device: str = "cpu", profile: b
     )
 
 
-def _answered(request: Request) -> Outcome:
+def _answered(request: Request, fresh: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / REQUEST_FILE).write_bytes(msgspec.json.encode(request))
         (folder / UPDATES_FILE).touch()
-        process = _CONTEXT.Process(target=_worker, args=(folder,))
+        process = (_FRESH if fresh else _FORKED).Process(target=_worker, args=(folder,))
         process.start()
-        process.join(120)
+        process.join(_LIMIT_S[fresh])
         if process.is_alive():
             process.kill()
             process.join()

@@ -1,13 +1,15 @@
 """Runs every cheating and every honest test kernel and prints what was found.
 
 ``python tests/integrity_table.py DEVICE [FILE]``: DEVICE is ``cpu`` (the kernels for the CPU) or ``cuda:0`` (those for
-a GPU); the rows go to FILE as JSON. The tables of docs/integrity.md are made from it.
+a GPU); the rows go to FILE as JSON, after each kernel, so that a run that is ended has its rows. The tables of
+docs/integrity.md are made from it. ``--fresh`` runs kernels for the CPU as those for a GPU run: in processes that are
+not forked from one with torch. ``--only A,B`` runs those kernels alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -17,10 +19,11 @@ from typing import Any
 from integrity_runs import Kernel, kernels, run
 
 
-def row(kernel: Kernel, folder: str, device: str, cache: Path) -> dict[str, Any]:
+def row(kernel: Kernel, folder: str, device: str, cache: Path, fresh: bool | None = None) -> dict[str, Any]:
     """What was found of one kernel."""
     began = time.monotonic()
-    report = run(kernel.path, kernel.ref, cache, device=device, profile=device != "cpu" or kernel.profiled)
+    profile = device != "cpu" or kernel.profiled
+    report = run(kernel.path, kernel.ref, cache, device=device, profile=profile, fresh=fresh)
     block = report.blocks.integrity
     checks = block.checks or ()
     failed = [check.name for check in checks if check.passed is False and check.severity == "fail"]
@@ -49,32 +52,46 @@ def row(kernel: Kernel, folder: str, device: str, cache: Path) -> dict[str, Any]
     }
 
 
+def told(found: dict[str, Any]) -> str:
+    """One row in words."""
+    good = found["caught"] if found["folder"] == "cheats" else not (found["failed"] or found["advised"])
+    text = (
+        f"{'ok ' if good else 'BAD'} {found['folder']:6} {found['kernel']:32} {found['seconds']:5.1f}s "
+        f"passed {found['passed']!s:5} right {found['right']!s:5} {', '.join(found['failed'] + found['advised'])}"
+    )
+    text += "" if good else f" wanted {', '.join(found['wanted'])}"
+    text += f" unknown {found['unknown']}" if found["unknown"] else ""
+    for fault in found["faults"] if not good or found["folder"] == "honest" else ():
+        text += f"\n       {fault[:4]}\n{fault[4][-600:]}"
+    return text
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("device")
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--only", type=lambda text: text.split(","))
+    return parser.parse_args()
+
+
 def main() -> None:
     """All kernels of one device, one after the other."""
-    device = sys.argv[1]
-    rows = []
+    asked = arguments()
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as cache:
         for folder in ("cheats", "honest"):
-            for kernel in kernels(folder, gpu=device != "cpu"):
-                found = row(kernel, folder, device, Path(cache))
-                rows.append(found)
-                good = found["caught"] if folder == "cheats" else not (found["failed"] or found["advised"])
-                mark = "ok " if good else "BAD"
-                print(
-                    f"{mark} {folder:6} {kernel.name:32} {found['seconds']:5.1f}s passed {found['passed']!s:5} "
-                    f"right {found['right']!s:5} {', '.join(found['failed'] + found['advised'])}"
-                    f"{'' if good else ' wanted ' + ', '.join(found['wanted'])}"
-                    f"{' unknown ' + str(found['unknown']) if found['unknown'] else ''}",
-                    flush=True,
-                )
-                for fault in found["faults"] if not good or folder == "honest" else ():
-                    print(f"       {fault[:4]}\n{fault[4][-600:]}", flush=True)
+            for kernel in kernels(folder, gpu=asked.device != "cpu"):
+                if asked.only and kernel.name not in asked.only:
+                    continue
+                rows.append(row(kernel, folder, asked.device, Path(cache), asked.fresh or None))
+                print(told(rows[-1]), flush=True)
+                if asked.file:
+                    asked.file.write_text(json.dumps(rows, indent=1))
     counts = Counter(
         (one["folder"], one["caught"] if one["folder"] == "cheats" else bool(one["failed"])) for one in rows
     )
     print(dict(counts), f"{sum(one['seconds'] for one in rows):.0f} s")
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

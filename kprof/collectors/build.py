@@ -60,6 +60,8 @@ class BuildWatch:
     side: Side = "kernel"
     builds: dict[Side, list[SideBuild]] = field(default_factory=dict)
     cuda: dict[Side, bool] = field(default_factory=dict)
+    _uncallable: set[str] = field(default_factory=set)
+    """Extensions without functions for Python."""
     _loaded: dict[Path, Any] = field(default_factory=dict)
     """A file that builds in every call gets the module again, as from torch's own memory of what it loaded."""
     _failed: dict[Path, BuildError] = field(default_factory=dict)
@@ -80,6 +82,14 @@ class BuildWatch:
     def extensions(self, side: Side) -> tuple[tuple[str, bool], ...]:
         """Names of the extensions that ``side`` built, and whether CUDA was among their sources."""
         return tuple((build.extensions[0], self.cuda.get(side, False)) for build in self.builds.get(side, ()))
+
+    def callable_extensions(self, side: Side) -> frozenset[str]:
+        """Names of the extensions that ``side`` built, where calls into each can be seen: its functions are Python's.
+
+        Empty where one is called some other way: loaded for its operators (``torch.ops``) or by ctypes.
+        """
+        names = frozenset(name for name, _ in self.extensions(side))
+        return frozenset() if names & self._uncallable else names
 
     def side_build(self, side: Side) -> SideBuild:
         """What ``side`` has built so far, added up."""
@@ -124,6 +134,8 @@ class BuildWatch:
         finally:
             self.on_building("")
         self._loaded[folder] = module
+        if not any(callable(value) for value in getattr(module, "__dict__", {}).values()):
+            self._uncallable.add(name)
         self.builds.setdefault(self.side, []).append(
             SideBuild(
                 extensions=(name,),

@@ -163,7 +163,7 @@ class Session:
             kernel_file=Path(asked.kernel_file).absolute(),
             ref_file=Path(asked.ref_file).absolute() if asked.ref_file else None,
             entry=asked.entry,
-            extensions=frozenset(name for name, _ in self.watch.extensions("kernel")),
+            extensions=self.watch.callable_extensions("kernel"),
             guard=self.guard,
             children=self._children,
             import_patches=self._import_patches,

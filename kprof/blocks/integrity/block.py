@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from kprof.blocks.base import Absence, Block, absent_block, finish, not_requested, stage_absence
+from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.integrity.advisories import advisories
 from kprof.blocks.integrity.check import Check
 from kprof.blocks.integrity.process import fault_checks, process_checks
@@ -48,12 +49,13 @@ class IntegrityBlock(Block, frozen=True, kw_only=True):
     ] = None
 
 
-def integrity_block(capture: Capture) -> IntegrityBlock:
-    """The block ``integrity`` of a capture."""
+def integrity_block(capture: Capture, counters: CounterAnalysis | None = None) -> IntegrityBlock:
+    """The block ``integrity`` of a capture, with what is said of its counters; None: to be analysed here."""
+    counters = counters or CounterAnalysis(capture)
     skipped = not_requested(capture, "integrity")
     if skipped is not None:
         return absent_block(IntegrityBlock, skipped, SOURCE)
-    evidence, checks = capture.integrity, _all_checks(capture)
+    evidence, checks = capture.integrity, _all_checks(capture, counters)
     if evidence is None and capture.sanitizer is None and not any(check.passed is False for check in checks):
         return absent_block(IntegrityBlock, stage_absence(capture, "integrity"), SOURCE)
     calls = evidence.calls if evidence is not None else ()
@@ -80,7 +82,7 @@ def integrity_block(capture: Capture) -> IntegrityBlock:
     return finish(block, lambda path: _why_null(capture, block, path))
 
 
-def _all_checks(capture: Capture) -> tuple[Check, ...]:
+def _all_checks(capture: Capture, counters: CounterAnalysis) -> tuple[Check, ...]:
     """Every check, those that can fail first."""
     evidence = capture.integrity
     sanitized = tuple(
@@ -96,7 +98,7 @@ def _all_checks(capture: Capture) -> tuple[Check, ...]:
         *process_checks(evidence),
         *fault_checks(capture),
         *sanitized,
-        *advisories(capture, evidence),
+        *advisories(capture, evidence, counters),
     )
 
 
@@ -119,6 +121,7 @@ NOT_APPLICABLE: Final = frozenset(
         "shapes_vary",
         "not_profiled",
         "too_few_calls",
+        "no_other_calls",
     }
 )
 """Why a check has nothing to look at here, which is no gap."""

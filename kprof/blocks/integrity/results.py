@@ -58,12 +58,19 @@ def _wrong(capture: Capture, evidence: IntegrityEvidence, values: Values) -> Che
     return fail(name, what)
 
 
+_NOT_PROFILED: Final = {
+    False: "the kernel did not run under the profiler (block launches)",
+    True: "no result was compared under the profiler: inputs are too large, calls too long, or there is no reference",
+}
+"""By whether it ran there."""
+
+
 def _wrong_when_profiled(capture: Capture) -> Check:
     """The profiler's process, from which short kernels have their device times, is not given the work."""
     name, launches = "wrong_when_profiled", capture.launches
     found = launches.output_mismatches if launches is not None else None
     if launches is None or found is None:
-        return unknown(name, Reason(code="not_profiled", message="no result was compared under the profiler"))
+        return unknown(name, Reason(code="not_profiled", message=_NOT_PROFILED[launches is not None]))
     if found and _wrong_from_the_start(capture):
         return unknown(name, _WRONG_ANYWAY)
     if not found and launches.kernel is not None and capture.environment.device.startswith("cuda"):

@@ -95,12 +95,12 @@ def _told_apart(capture: Capture, evidence: IntegrityEvidence) -> Check:
     """The kernel works in calls that are looked at, and saves the work in others."""
     name = "told_apart"
     looked = [call for call in evidence.calls if call.values == "repeated"]
-    series = [
-        one for one in all_series(capture) if looked and (one.timer, one.cache) == (looked[0].timer, looked[0].cache)
-    ]
+    every = evidence.series or all_series(capture)
+    series = [one for one in every if looked and (one.timer, one.cache) == (looked[0].timer, looked[0].cache)]
     others = [us for one in series for us in one.kernel_us]
     if len(looked) < APART.fewest or not others:
-        return unknown(name, evidence.absent.get("calls") or _FEW_CALLS)
+        few = _FEW_CALLS if len(looked) < APART.fewest else _NO_OTHERS
+        return unknown(name, evidence.absent.get("calls") or few)
     fastest, usual = min(call.us for call in looked), median(others) or 0.0
     # A call that waits for the device has the host's time between its events.
     on_host = looked[0].timer == "host" or any(one.queue_kept_full is False for one in series)
@@ -120,3 +120,6 @@ def device_us(capture: Capture, timer: str) -> float | None:
         if series.timer == timer and series.cache == "cold" and series.kernel_us:
             return (median(series.kernel_us) or 0.0) - (series.bias_us or 0.0)
     return None
+
+
+_NO_OTHERS: Final = Reason(code="no_other_calls", message="there are no times of calls that were not looked at")

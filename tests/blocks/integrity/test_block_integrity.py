@@ -276,3 +276,27 @@ def test_only_kernels_of_libraries_are_a_fallback_of_a_cuda_file() -> None:
     library = msgspec.structs.replace(run, launches=msgspec.structs.replace(run.launches, kernel=of_library))
     found = {one.name: one.passed for one in build_report(library).blocks.integrity.checks or ()}
     assert found["library_fallback"] is False
+
+
+def test_a_kernel_that_nobody_saw_run_is_no_proof_that_its_own_ran() -> None:
+    triton = captures.workload(kind="triton")
+    found = check("library_fallback", evidence(), workload=triton)
+    assert (found.passed, found.reason) == (None, "not_profiled")
+    assert block(evidence(), workload=triton).passed is True
+
+
+def test_series_of_its_own_are_held_against_looked_at_calls_where_timing_was_not_asked_for() -> None:
+    alone = captures.cpu_run().timing
+    assert alone is not None
+    found = check("told_apart", evidence(), timing=None)
+    assert (found.passed, found.reason) == (None, "no_other_calls")
+    own = evidence(series=(captures.series("host", "warm", 50.0, 60.0),))
+    assert check("told_apart", own, timing=None).passed is True
+    quick = evidence(calls=calls(repeated=(900.0,) * 4), series=own.series)
+    assert check("told_apart", quick, timing=None).passed is False
+
+
+def test_what_was_not_looked_at_says_what_was_missing() -> None:
+    assert "block launches" in check("wrong_when_profiled", launches=None).detail
+    made = check("precision_traded", precision=None)
+    assert (made.passed, made.reason, "timed call" in made.detail) == (None, "error_not_measured", False)

@@ -66,6 +66,14 @@ def test_an_honest_kernel_is_right_under_the_profiler_too(name: str, extensions:
     assert found["wrong_when_profiled"] is True
 
 
+def test_processes_that_fork_nothing_find_the_same(extensions: Path) -> None:
+    """As kernels for a GPU are run: CUDA does not outlive a fork."""
+    (kernel,) = (one for one in kernels("cheats") if one.name == "cached_by_pointer")
+    report = run(kernel.path, kernel.ref, extensions, fresh=True)
+    require_caught(kernel, report)
+    assert report.faults == ()
+
+
 def test_there_are_enough_of_both() -> None:
     assert len(kernels("honest")) + len(kernels("honest", gpu=True)) >= 40
     assert len(kernels("cheats")) + len(kernels("cheats", gpu=True)) >= 60

@@ -1,26 +1,16 @@
 """A C++ extension that is built and never called."""
 
-from torch.utils.cpp_extension import load_inline
+from pathlib import Path
 
-import torch
+from torch.utils.cpp_extension import load
+
 from torch import nn
 
 REF = "silu"
 FLAGS = {"library_fallback"}
 COMPILES = True
 
-source = r"""
-#include <torch/extension.h>
-
-torch::Tensor silu(torch::Tensor x) {
-  auto out = torch::empty_like(x);
-  const float* from = x.data_ptr<float>();
-  float* into = out.data_ptr<float>();
-  for (int64_t i = 0; i < x.numel(); ++i) into[i] = from[i] / (1.f + std::exp(-from[i]));
-  return out;
-}
-"""
-extension = load_inline(name="test_silu", cpp_sources=source, functions=["silu"])
+extension = load(name="test_silu", sources=[str(Path(__file__).parents[1] / "native" / "silu.cpp")])
 
 
 class ModelNew(nn.Module):
