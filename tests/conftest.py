@@ -1,8 +1,11 @@
-"""Makes the plain helper modules beside this file importable from every folder of tests; skips what needs a GPU."""
+"""Makes the helper modules beside this file importable everywhere, skips what needs a GPU, looks for leftovers."""
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +22,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if not torch.cuda.is_available():
         pytest.skip("needs an NVIDIA GPU with CUDA (found none)")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_private_folder_is_left() -> Iterator[None]:
+    """Workers that this process started have taken their private folders with them."""
+    yield
+    marks = Path(tempfile.gettempdir()).glob("kprof-*/owner")
+    left = [str(mark.parent) for mark in marks if _text(mark).split(" ")[0] == str(os.getpid())]
+    assert not left
+
+
+def _text(file: Path) -> str:
+    """Another run's folder may go, or be unreadable, meanwhile."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
