@@ -24,7 +24,7 @@ from kprof.report import build_report
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 DATA = ROOT / "tests" / "data" / "h200"
-CAPTURE = DATA / "cuda_naive_4x10x32.json"
+CAPTURE = DATA / "cuda_naive_4x8192x4096.json"
 COMPARED = ("cuda_naive", "cuda_tuned")
 MARK = "<!-- run: kprof compare naive.json tuned.json -->"
 SHOWN: dict[str, tuple[str, ...]] = {
