@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kprof.errors import InputFileError, UsageError
+from kprof.evidence import Reason
 from kprof.files import write_whole
 from kprof.report_json import decode_json, name_of, read_bytes
 
@@ -38,28 +39,34 @@ def board_file(folder: Path, report: dict[str, Any]) -> Path:
     return folder / f"{'cpu-' if device == 'cpu' else ''}{slug}.json"
 
 
-def require_board_file(path: Path) -> None:
-    """The baseline of the board is there.
+def no_board_file(path: Path) -> Reason | None:
+    """Why there is no baseline of the board, and what is there instead; None: there is one.
+
+    A folder that is not there is one without a baseline: git keeps no empty folder.
 
     Raises:
-        InputFileError: it is not; names what is.
+        InputFileError: something else has the folder's name.
     """
     if path.is_file():
-        return
-    if not path.parent.is_dir():
-        raise InputFileError(f"{path.parent} is no folder; baselines were expected there", "Check --baseline-dir.")
-    names = sorted(one.name for one in path.parent.glob("*.json"))
+        return None
+    folder = path.parent
+    if folder.exists() and not folder.is_dir():
+        raise InputFileError(f"{folder} is no folder; baselines were expected there", "Check --baseline-dir.")
+    names = sorted(one.name for one in folder.glob("*.json"))
     listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
-    message = f"no baseline {path.name} in {path.parent}; found {listed or 'no .json file'}"
-    raise InputFileError(message, "Make it on this board with kprof check --update-baseline.")
+    found = f"found {listed or 'no .json file'}" if folder.is_dir() else "there is no such folder"
+    message = f"no baseline {path.name} in {folder}: {found}"
+    return Reason(code="no_baseline", message=message, hint="On this board --update-baseline makes it.")
 
 
 def write_baseline(path: Path, report: bytes) -> None:
-    """Replace the baseline, whole or not at all.
+    """Replace the baseline, whole or not at all; its folder is made at need.
 
     Raises:
         UsageError: it cannot be written.
     """
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}", "Give another place.") from error
     write_whole(path, report)

@@ -28,7 +28,7 @@ from kprof.commands.analyze_arguments import (
     sanitizer_tools,
     source_file,
 )
-from kprof.commands.delivery import deliver, require_place
+from kprof.commands.delivery import deliver, format_for, require_place
 from kprof.commands.gate_options import GateRequest, Gates, gate_options, say_gates_failed
 from kprof.commands.measured_roofs import read_ceilings, require_ceilings, with_ceilings
 from kprof.commands.report_options import FILE, ceilings_option, format_option, html_option, output_option, roof_option
@@ -122,7 +122,7 @@ def command(
     ref: Path | None,
     capture_file: Path | None,
     save_capture: Path | None,
-    format_: str,
+    format_: str | None,
     output: Path | None,
     html: Path | None,
     quiet: bool,
@@ -160,7 +160,8 @@ def command(
     request = GateRequest(**gate_settings)
     outputs = (output, html, save_capture, keep_ncu_report, *request.outputs)
     require_outputs(outputs, (kernel, ref, capture_file, ceilings_file, *request.inputs))
-    require_place(format_, output)
+    chosen = format_for(format_, output, "json")
+    require_place(chosen, output)
     require_pattern(kernel_filter)
     board = resolve_gpu(gpu) if gpu is not None else None
     ceilings = read_ceilings(ceilings_file)
@@ -203,7 +204,7 @@ def command(
         capture = _measure(plan, ceilings, quiet)
         report = build_report(capture, gpu=board, roof=roof)
     try:
-        code = _deliver_judged(report, gates, format_, output, quiet, html)
+        code = _deliver_judged(report, gates, chosen, output, quiet, html)
     finally:
         # What was measured is kept, whatever became of the other files.
         if save_capture is not None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
 
-from kprof.commands.delivery import put
+from kprof.commands.delivery import format_for, put
 from kprof.commands.gate_options import GateRequest, gate_options, say_gates_failed, subject
 from kprof.errors import CannotMeasureError, UsageError, error_lines
 from kprof.exit_codes import FaultHead, measured_exit_code
 from kprof.files import require_outputs
 from kprof.gates.plausible import wrong_result
-from kprof.renderers import gate_markdown, gate_table
+from kprof.renderers import FORMATS, gate_markdown, gate_table
 from kprof.renderers.json import render_json
 from kprof.renderers.layout import Style
 from kprof.report_json import decode_json, name_of, read_bytes
 
-_FILE = click.Path(path_type=Path)
+_FILE: Final = click.Path(path_type=Path)
+_CHECKED_FORMATS: Final = {name: FORMATS[name] for name in ("json", "text", "markdown")}
+"""json: the report with its verdicts; else the verdicts alone."""
 
 
 @click.command("check")
@@ -28,16 +30,15 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["json", "text", "markdown"]),
-    default="json",
-    show_default=True,
-    help="json: the report with its verdicts; else the verdicts alone.",
+    type=click.Choice(list(_CHECKED_FORMATS)),
+    help="json: the report with its verdicts; else the verdicts alone. Not given: what the name of -o FILE says, else "
+    "json.",
 )
 @click.option("-o", "--output", type=_FILE, help="Write to this file instead of stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No table on stderr.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, report: Path, format_: str, output: Path | None, quiet: bool, **options: Any
+    ctx: click.Context, /, report: Path, format_: str | None, output: Path | None, quiet: bool, **options: Any
 ) -> None:
     """Hold a report against thresholds and a baseline.
 
@@ -48,18 +49,19 @@ def command(
     if not request.asked:
         raise UsageError("there is no gate to judge by", "Give --thresholds t.yaml, or --baseline report.json.")
     require_outputs((output, *request.outputs), (report, *request.inputs))
+    chosen = format_for(format_, output, "json", _CHECKED_FORMATS)
     data = read_bytes(report)
     plain = decode_json(data, name_of(report), allow_nan=True)
     gates = request.load()
     verdicts = gates.judge(plain)
-    if format_ == "json":
+    if chosen == "json":
         rendered = render_json({**plain, "gates": msgspec.to_builtins(verdicts)})
-    elif format_ == "markdown":
+    elif chosen == "markdown":
         rendered = gate_markdown.render(verdicts, f"kprof {subject(plain)}")
     else:
         rendered = gate_table.render(verdicts)
-    put(rendered, output, as_text=format_ == "text")
-    gates.tell(plain, verdicts, quiet=quiet or (format_ == "text" and output is None))
+    put(rendered, output, as_text=chosen == "text")
+    gates.tell(plain, verdicts, quiet=quiet or (chosen == "text" and output is None))
     measured = _measured(plain)
     code = gates.finish(plain, verdicts, data, measured)
     if measured in (UsageError.exit_code, CannotMeasureError.exit_code):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kprof.commands.delivery import put, say_notes, style_for
+from kprof.commands.delivery import format_for, put, say_notes, style_for
 from kprof.commands.report_options import REPORT, output_option
 from kprof.comparison.compare import compare
 from kprof.errors import UsageError
@@ -35,11 +35,10 @@ def command(a: Path, b: Path, format_: str | None, output: Path | None, force: b
     Both are what kprof analyze or kprof import wrote as JSON; - is stdin. Exit code 0 whatever the outcome: kprof check
     is the one that fails.
     """
-    named = next((name for name, one in COMPARED_FORMATS.items() if output and output.suffix in one.suffixes), None)
-    chosen = format_ or named or "text"
     if a == b == STDIN:
         raise UsageError("both reports are to be read from stdin", "Give one of them as a file.")
     require_outputs((output,), (a, b))
+    chosen = format_for(format_, output, "text", COMPARED_FORMATS)
     if output is None and sys.stdout is None:
         raise UsageError("stdout is closed, and the comparison has nowhere to go", "Give -o FILE.")
     (first, notes_a), (second, notes_b) = load_report(a), load_report(b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,7 +14,7 @@ import click
 from kprof.errors import UsageError
 from kprof.evidence import Reason
 from kprof.files import write_whole
-from kprof.renderers import FORMATS, format_of, render_as
+from kprof.renderers import FORMATS, Format, format_of, render_as
 from kprof.renderers.layout import Style
 
 if TYPE_CHECKING:
@@ -54,9 +54,22 @@ def put_report(report: Report, format_: str, output: Path | None) -> None:
     put(render_as(format_, report, style), output, as_text=FORMATS[format_].styled)
 
 
-def format_for(asked: str | None, output: Path | None, otherwise: str) -> str:
-    """The format that was asked for, else the one that the file's name ends in, else ``otherwise``."""
-    return asked or (format_of(output) if output is not None else None) or otherwise
+def format_for(asked: str | None, output: Path | None, otherwise: str, formats: Mapping[str, Format] = FORMATS) -> str:
+    """The format that was asked for, else the one that the file's name ends in, else ``otherwise``.
+
+    Raises:
+        UsageError: the name ends in something that is none of ``formats``.
+    """
+    if asked is not None:
+        return asked
+    if output is None or not output.suffix:
+        return otherwise
+    found = format_of(output, formats)
+    if found is None:
+        endings = ", ".join(f"{one.suffixes[0]} ({name})" for name, one in formats.items())
+        message = f"-o {output}: {output.suffix} is the ending of no format here; expected {endings}"
+        raise UsageError(message, f"Give --format {'|'.join(formats)}, or a name that ends so.")
+    return found
 
 
 def say_notes(notes: Iterable[Reason]) -> None:

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kprof.baselines import board_file, read_baseline, require_board_file, write_baseline
+from kprof.baselines import board_file, no_board_file, read_baseline, write_baseline
 from kprof.commands.delivery import style_for
 from kprof.errors import UsageError, error_lines
 from kprof.files import write_whole
 from kprof.gates.comparability import TOLERABLE
 from kprof.gates.judge import first_exit_code, gates_exit_code, judge
 from kprof.gates.plan import GatePlan, default_plan, read_plan
-from kprof.gates.regressions import Policy
+from kprof.gates.regressions import NO_BASELINE, Policy
 from kprof.renderers import gate_markdown, gate_table, github, junit
 from kprof.renderers.layout import Style
 from kprof.report_json import STDIN
@@ -94,8 +94,13 @@ class GateRequest:
         needs_gates = any((self.junit, self.inconclusive_ok, self.require_power, self.ignore_difference))
         if not self.asked and needs_gates:
             raise UsageError("there is no gate to judge by", "Give --thresholds t.yaml, or --baseline report.json.")
-        plan = read_plan(read_yaml(self.thresholds)) if self.thresholds is not None else default_plan()
-        return Gates(self, plan, self._read(self.baseline))
+        return Gates(self, self._plan(), self._read(self.baseline))
+
+    def _plan(self) -> GatePlan:
+        if self.thresholds is None:
+            return default_plan()
+        compared = self.baseline is not None or self.baseline_dir is not None
+        return read_plan(read_yaml(self.thresholds), compared=compared)
 
     def _read(self, path: Path | None) -> dict[str, Any] | None:
         """None where there is none yet, and this run is to make it."""
@@ -120,17 +125,18 @@ class Gates:
         """The verdicts on a report, as plain values.
 
         Raises:
-            UsageError: the folder of baselines has none for the report's board.
+            UsageError: the report does not name its board, or what the folder has for it is no baseline.
         """
-        baseline, plan = self.baseline, self.plan
+        baseline, plan, missing = self.baseline, self.plan, NO_BASELINE
         path = self._baseline_file(report)
         if baseline is None and path is not None and self.request.baseline_dir is not None:
-            if not self.request.update_baseline:
-                require_board_file(path)
-            baseline = self.request._read(path)
+            absent = no_board_file(path)
+            missing = absent or missing
+            baseline = self.request._read(path) if absent is None else None
         if baseline is None and self.request.update_baseline:
             plan = GatePlan(thresholds=plan.thresholds)  # the first of its kind: there is nothing to compare with
-        policy = Policy(require_power=self.request.require_power, ignored=self.request.ignore_difference)
+        request = self.request
+        policy = Policy(require_power=request.require_power, ignored=request.ignore_difference, missing=missing)
         return judge(plan, report, baseline, policy)
 
     def tell(self, report: dict[str, Any], verdicts: Sequence[Verdict], *, quiet: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from kprof.capture import encode_capture
 from kprof.commands.analyze_arguments import command_line, require_pattern
-from kprof.commands.delivery import deliver, require_place
+from kprof.commands.delivery import deliver, format_for, require_place
 from kprof.commands.measured_roofs import read_ceilings, require_ceilings, with_ceilings
 from kprof.commands.report_options import FILE, ceilings_option, format_option, html_option, output_option, roof_option
 from kprof.files import require_outputs, write_whole
@@ -37,7 +37,7 @@ def command(
     roof: RoofChoice,
     ceilings_file: Path | None,
     save_capture: Path | None,
-    format_: str,
+    format_: str | None,
     output: Path | None,
     html: Path | None,
     quiet: bool,
@@ -47,7 +47,8 @@ def command(
     JSON goes to stdout, a summary to stderr. Exit code 0 when it was read, however few counters it holds.
     """
     require_outputs((output, html, save_capture), (file, ceilings_file))
-    require_place(format_, output)
+    chosen = format_for(format_, output, "json")
+    require_place(chosen, output)
     board = resolve_gpu(gpu) if gpu is not None else None
     ceilings = read_ceilings(ceilings_file)
     # Records of thousands of launches and no cycles among them: looking for some would take a fifth of the time.
@@ -56,4 +57,4 @@ def command(
     require_ceilings(capture, roof)
     if save_capture is not None:
         write_whole(save_capture, encode_capture(capture))
-    deliver(build_report(capture, source="imported", gpu=board, roof=roof), format_, output, quiet, html)
+    deliver(build_report(capture, source="imported", gpu=board, roof=roof), chosen, output, quiet, html)

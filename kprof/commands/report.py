@@ -27,8 +27,8 @@ def command(file: Path, format_: str | None, output: Path | None) -> None:
 
     FILE is a report that kprof analyze or kprof import wrote as JSON; - is stdin.
     """
-    chosen = format_for(format_, output, "text")
     require_outputs((output,), (file,))
+    chosen = format_for(format_, output, "text")
     require_place(chosen, output)
     report, notes = load_report(file)
     say_notes(notes)

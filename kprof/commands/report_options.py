@@ -24,7 +24,10 @@ ceilings_option = click.option(
     "--ceilings", "ceilings_file", type=FILE, help="Measured roofs: a file of kprof doctor --ceilings --json."
 )
 format_option = click.option(
-    "--format", "format_", type=click.Choice(list(FORMATS)), default="json", show_default=True, help="What to write."
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    help="What to write; not given: what the name of -o FILE says, else json.",
 )
 output_option = click.option("-o", "--output", type=FILE, help="Write the report here instead of stdout.")
 html_option = click.option("--html", type=FILE, help="Write the report as a page for a browser here as well.")

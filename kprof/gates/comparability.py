@@ -44,8 +44,13 @@ def other_task(report: dict[str, Any], baseline: dict[str, Any]) -> tuple[Differ
 
 
 def other_conditions(path: MetricPath, report: dict[str, Any], baseline: dict[str, Any]) -> tuple[Difference, ...]:
-    """In what the conditions differ that bear on the metric at ``path``. Not known on both sides is no difference."""
-    found = _differences(FINGERPRINT, _conditions(report), _conditions(baseline))
+    """In what the conditions differ that bear on the metric at ``path``. Not known on both sides is no difference.
+
+    Triton's version bears only on a comparison of two of its kernels: of others it compiled nothing.
+    """
+    both_triton = all(part(one, "workload", "kind") == "triton" for one in (report, baseline))
+    names = FINGERPRINT if both_triton else tuple(name for name in FINGERPRINT if name != "triton")
+    found = _differences(names, _conditions(report), _conditions(baseline))
     if from_counters(path):
         found += _differences(NCU, _ncu(report), _ncu(baseline))
     return found + _timer_differences(path, report, baseline)
@@ -65,8 +70,21 @@ def _differences(names: tuple[str, ...], one: dict[str, Any], other: dict[str, A
 
 
 def _shown(value: Any) -> str:
-    text = UNKNOWN if value is None else str(value) if value or value == 0 else "none"
+    text = UNKNOWN if value is None else _plain(value) or "none"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _plain(value: Any) -> str:
+    """As people write it: ``R=4 B=8192``, ``(4, 10, 32), (8,)``, ``float32``, ``true``."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_plain(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(_shape(one) if isinstance(one, list) else _plain(one) for one in value)
+    return UNKNOWN if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shape(extents: list[Any]) -> str:
+    return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
 def _identity(report: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +109,7 @@ def _conditions(report: dict[str, Any]) -> dict[str, Any]:
         **{name: part(environment, name) for name in names},
         "board": part(environment, "device_name"),
         "clock_policy": _clock_policy(report),
-        "triton": part(environment, "triton") if part(report, "workload", "kind") == "triton" else None,
+        "triton": part(environment, "triton"),
         "cpu_threads": part(environment, "cpu_threads") if on_cpu else None,
         "schema_version": report.get("schema_version"),
     }

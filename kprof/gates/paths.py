@@ -53,6 +53,8 @@ class Found(Record, frozen=True, kw_only=True):
     """Why the value cannot be used: ``null_value``, ``suspect_value``, ``not_a_number``, ...; empty: it can."""
     problem: str = ""
     """The same in words."""
+    hint: str = ""
+    """What to do about it, where the report says it."""
 
     @property
     def number(self) -> float:
@@ -144,9 +146,17 @@ def _in_block(block: dict[str, Any], steps: tuple[Step, ...], name: str) -> Foun
         why = part(block, "reasons", dotted(steps)) or part(block, "reason", "code")
         return Found(value=None, code="null_value", problem=f"{dotted(steps)} was not measured{_because(why)}")
     if status == _SUSPECT and steps != ("status",):
-        why = part(block, "reason", "message") or part(block, "reason", "code")
-        return Found(value=value, code="suspect_value", problem=f"{name} is suspect{_because(why)}")
+        return _suspect(value, name, part(block, "reason"))
     return Found(value=value)
+
+
+def _suspect(value: Any, name: str, reason: object) -> Found:
+    """A value that was measured, and why its block says not to trust it."""
+    why = part(reason, "message") or part(reason, "code")
+    told = part(reason, "hint")
+    hint = told if isinstance(told, str) and told else "Mend what the reason names, and measure again."
+    problem = f"it was measured, but {name} is suspect{_because(why)}"
+    return Found(value=value, code="suspect_value", problem=problem, hint=hint)
 
 
 def _because(why: object) -> str:

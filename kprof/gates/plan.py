@@ -66,8 +66,12 @@ def default_plan() -> GatePlan:
     return GatePlan(regressions=tuple(_regression(path, text) for path, text in DEFAULT_REGRESSIONS.items()))
 
 
-def read_plan(document: YamlDocument) -> GatePlan:
+def read_plan(document: YamlDocument, *, compared: bool = True) -> GatePlan:
     """The gates of a thresholds file.
+
+    Args:
+        document: the file.
+        compared: there is to be a baseline, and what the file does not say of it is the default.
 
     Raises:
         InputFileError: not of this form, or gates that no value could pass together; names file, line and key.
@@ -83,7 +87,8 @@ def read_plan(document: YamlDocument) -> GatePlan:
     if unknown is not None:
         raise document.error((unknown,), "no such part; expected thresholds: or regressions:", "Correct the name.")
     thresholds = _read_thresholds(document, data)
-    regressions = _read_regressions(document, data) if "regressions" in data else default_plan().regressions
+    unsaid = default_plan().regressions if compared else ()
+    regressions = _read_regressions(document, data) if "regressions" in data else unsaid
     if not thresholds and not data.get("regressions"):
         raise document.error((), "holds no gate", "Add one, or leave the file out.")
     return GatePlan(thresholds=thresholds, regressions=regressions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kprof.durations import duration
 from kprof.gates.paths import MetricPath, finite, part
 
 STEP_AT_MOST: Final = 10.0
@@ -44,7 +45,7 @@ def past_the_floor(path: MetricPath, report: dict[str, Any]) -> str | None:
         return None
     if kernel_us is None or floor_us is None or kernel_us >= floor_us:
         return None
-    return f"the kernel's {kernel_us:.4g} us lie under the floor of its task, {floor_us:.4g} us"
+    return f"the kernel's {duration(kernel_us)} lie under the floor of its task, {duration(floor_us)}"
 
 
 def leaps(path: MetricPath, better_by: float) -> bool:

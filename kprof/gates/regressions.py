@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kprof.durations import duration
 from kprof.evidence import Reason, Record
 from kprof.gates.change import Change
 from kprof.gates.comparability import TOLERABLE, Difference, other_conditions, other_task
@@ -19,7 +20,7 @@ from kprof.gates.noise import noise_of, other_boards
 from kprof.gates.paths import Found, finite, look_up, part
 from kprof.gates.plan import Regression
 from kprof.gates.plausible import depends_on_result, leaps, past_the_floor, wrong_result
-from kprof.gates.thresholds import NO_VALUE_HINT
+from kprof.gates.thresholds import unusable_hint
 from kprof.gates.words import percent, shown
 from kprof.verdicts import Verdict, VerdictWord
 
@@ -27,6 +28,9 @@ STEPS_NEEDED: Final = 10.0
 """Under this many steps of its timer a time is too coarse to compare."""
 CLOCKS_DIFFER: Final = 0.01
 """From this share on the SM clock may be what made the difference."""
+NO_BASELINE: Final = Reason(
+    code="no_baseline", message="there is no baseline to compare with", hint="Give --baseline or --baseline-dir."
+)
 _POWER_HINT: Final = "Measure both with --repeats, time a larger problem, or tolerate more."
 
 
@@ -37,6 +41,8 @@ class Policy(Record, frozen=True, kw_only=True):
     """Inconclusive, not pass, where a regression of the size tolerated could not have been seen."""
     ignored: tuple[str, ...] = ()
     """Differences between the conditions that are of no matter."""
+    missing: Reason = NO_BASELINE
+    """Why there is no baseline, where there is none."""
 
 
 class _Case(Record, frozen=True, kw_only=True):
@@ -107,7 +113,9 @@ def judge_regression(
     verdict = _compare(case, policy)
     unknown = next((one for one in (*found, *base) if one.value is None or one.code), None)
     if verdict.verdict == "pass" and unknown is not None:
-        return msgspec.structs.replace(verdict, verdict="inconclusive", code=unknown.code, message=unknown.problem)
+        return msgspec.structs.replace(
+            verdict, verdict="inconclusive", code=unknown.code, message=unknown.problem, hint=unusable_hint(unknown)
+        )
     return verdict
 
 
@@ -150,7 +158,7 @@ def _refuse(
 
     value, base = values
     if baseline is None:
-        return inconclusive("no_baseline", "there is no baseline to compare with", "Give --baseline or --baseline-dir.")
+        return inconclusive(policy.missing.code, policy.missing.message, policy.missing.hint)
     tasks = other_task(report, baseline)
     if tasks:
         return inconclusive(
@@ -163,7 +171,7 @@ def _refuse(
         hint = f"Measure the baseline again here{in_spite}."
         return inconclusive("not_comparable", f"not measured alike: {_listed(conditions)}", hint)
     if value.value is None or value.code:
-        return inconclusive(value.code, value.problem, NO_VALUE_HINT)
+        return inconclusive(value.code, value.problem, unusable_hint(value))
     if base.value is None or base.code:
         return inconclusive(f"baseline_{base.code}", f"in the baseline: {base.problem}", "Measure the baseline again.")
     wrong_base = wrong_result(baseline)
@@ -216,7 +224,7 @@ def _implausible(case: _Case) -> str | None:
     if worse is not None and leaps(case.gate.path, math.exp(-worse)):
         return f"{case.told}: better by {math.exp(-worse):.3g}x in one step"
     if worse is None and case.gate.path.field.unit == "us" and case.change.value <= 0:
-        return f"a time of {case.change.value:g} us"
+        return f"a time of {duration(case.change.value)}"
     return None
 
 

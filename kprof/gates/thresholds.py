@@ -11,7 +11,7 @@ from kprof.gates.words import shown
 from kprof.verdicts import Verdict, VerdictWord
 
 _GRAVEST_FIRST: Final[tuple[VerdictWord, ...]] = ("fail", "inconclusive", "pass", "not_gated")
-NO_VALUE_HINT: Final = "Measure it, or take the gate out: what was not measured never passes."
+_NO_VALUE_HINT: Final = "Measure it, or take the gate out: what was not measured never passes."
 
 
 def judge_threshold(threshold: Threshold, report: dict[str, Any]) -> Verdict:
@@ -23,6 +23,11 @@ def judge_threshold(threshold: Threshold, report: dict[str, Any]) -> Verdict:
         return worst
     most = min if threshold.operator in (">", ">=") else max
     return most(alike, key=lambda one: float(one.value or 0.0))
+
+
+def unusable_hint(found: Found) -> str:
+    """What to do about a value that no gate can use: one that is not there, or one that is not to be trusted."""
+    return _NO_VALUE_HINT if found.value is None else found.hint
 
 
 def _of_one(threshold: Threshold, report: dict[str, Any], found: Found) -> Verdict:
@@ -44,7 +49,7 @@ def _of_one(threshold: Threshold, report: dict[str, Any], found: Found) -> Verdi
     if wrong is not None and depends_on_result(threshold.path):
         return verdict("fail", "wrong_result", f"{wrong}; its numbers count for nothing")
     if found.value is None or found.code:
-        return verdict("inconclusive", found.code, found.problem, NO_VALUE_HINT if found.value is None else "")
+        return verdict("inconclusive", found.code, found.problem, unusable_hint(found))
     implausible = past_the_floor(threshold.path, report)
     if implausible is not None:
         return verdict("inconclusive", "suspicious", implausible, "Check that the kernel does all of the work.")

@@ -7,6 +7,7 @@ command that does without.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,6 @@ def render_as(name: str, report: Report, style: Style) -> bytes | str:
     return rendered
 
 
-def format_of(file: PurePath) -> str | None:
-    """The format that the end of a file's name asks for; None: it asks for none."""
-    return next((name for name, one in FORMATS.items() if file.suffix.lower() in one.suffixes), None)
+def format_of(file: PurePath, formats: Mapping[str, Format]) -> str | None:
+    """Which of ``formats`` the end of a file's name asks for; None: it asks for none of them."""
+    return next((name for name, one in formats.items() if file.suffix.lower() in one.suffixes), None)

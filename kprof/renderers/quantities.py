@@ -1,48 +1,27 @@
-"""The one place that turns numbers into text with a unit. Reports carry base units; prefixes exist only here.
+"""The one place that turns numbers into text with a unit. Reports carry base units; prefixes exist only here
+and, for times, in `kprof.durations`, which messages of gates need as well.
 
 Numbers keep three or four significant digits whatever their size, so that nothing small becomes 0.00.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-_TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
+from kprof.durations import duration as duration
+from kprof.durations import scaled
+from kprof.durations import significant as significant
+
 _SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _FLOPS: Final = ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"))
 _BYTES_PER_MB: Final = 1e6
 _LEAST_PERCENT: Final = 0.01
 
 
-def significant(value: float, digits: int) -> str:
-    """``value`` to ``digits`` significant digits, without an exponent: 1.180, 235.6, 0.00123; 12345 keeps all of it."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{value:.{decimals}f}"
-
-
-def _scaled(value: float, steps: Sequence[tuple[float, str]], digits: int) -> str:
-    """``value`` in the largest unit in which it is 1 or more once rounded, or in the smallest unit."""
-    for scale, unit in steps:
-        in_unit = float(f"{value / scale:.{digits - 1}e}")
-        if abs(in_unit) >= 1:
-            return f"{significant(value / scale, digits)} {unit}"
-    scale, unit = steps[-1]
-    return f"{significant(value / scale, digits)} {unit}"
-
-
-def duration(us: float) -> str:
-    """A time given in microseconds: ``1.180 us``, ``235.6 us``, ``32.00 ns``, ``1.390 ms``."""
-    return "0 us" if us == 0 else _scaled(us, _TIMES, 4)
-
-
 def size(count: float) -> str:
     """A size given in bytes, decimal prefixes: ``1.280 kB``, ``536.9 MB``; under 1 kB in whole bytes."""
-    return f"{count:.0f} B" if abs(count) < 999.5 else _scaled(count, _SIZES, 4)
+    return f"{count:.0f} B" if abs(count) < 999.5 else scaled(count, _SIZES, 4)
 
 
 def size_from_mb(mb: float) -> str:
@@ -82,7 +61,7 @@ def count(number: float) -> str:
 
 def flop(number: float) -> str:
     """A count of FLOP: ``2.449 GFLOP``."""
-    return f"{number:.0f} FLOP" if abs(number) < 999.5 else _scaled(number, _FLOPS, 4)
+    return f"{number:.0f} FLOP" if abs(number) < 999.5 else scaled(number, _FLOPS, 4)
 
 
 def megahertz(clock: float) -> str:

@@ -121,6 +121,38 @@ def test_inconclusive_may_be_declared_to_be_no_matter(check: Any) -> None:
     assert check("r.json", "--thresholds", "t.yaml", "--inconclusive-ok").code == 1
 
 
+def test_without_a_baseline_asked_for_there_is_no_default_regression(check: Any) -> None:
+    Path("t.yaml").write_text("thresholds:\n  - timing.speedup >= 1.2\n")
+    ran = check("r.json", "--thresholds", "t.yaml")
+    assert (ran.code, [one["kind"] for one in ran.gates]) == (0, ["threshold"])
+    ran = check("r.json", "--thresholds", "t.yaml", "--baseline", "b.json")
+    assert (ran.code, [one["kind"] for one in ran.gates]) == (0, ["threshold", "regression"])
+
+
+def test_times_are_told_as_the_summary_tells_them(check: Any) -> None:
+    put("r.json", slowed(recorded("large"), 1000.0))
+    Path("t.yaml").write_text("thresholds:\n  - timing.kernel_us <= 12 us\n")
+    ran = check("r.json", "--thresholds", "t.yaml")
+    value = ran.gates[0]["value"]
+    assert value > 1e5
+    assert f"{value / 1000:.1f} ms against <= 12.00 us" in " ".join(ran.err.split())
+    assert "e+0" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"), [("o.json", "json"), ("o", "json"), ("o.txt", "text"), ("o.md", "markdown")]
+)
+def test_the_name_of_the_file_says_the_format(check: Any, name: str, format_: str) -> None:
+    both = ("r.json", "--thresholds", "t.yaml", "--baseline", "b.json")
+    assert check(*both, "-o", name).code == 0
+    written = Path(name).read_bytes()
+    assert check(*both, "-o", "asked.pdf", "--format", format_).code == 0
+    assert Path("asked.pdf").read_bytes() == written
+    ran = check(*both, "-o", "o.html")
+    assert (ran.code, Path("o.html").exists()) == (2, False)
+    assert "expected .json (json), .txt (text), .md (markdown)" in " ".join(ran.err.split())
+
+
 def test_regressions_without_a_baseline_are_inconclusive(check: Any) -> None:
     ran = check("r.json", "--thresholds", "t.yaml")
     assert (ran.code, ran.gates[1]["code"]) == (4, "no_baseline")
@@ -186,7 +218,7 @@ def test_files_that_are_no_reports(check: Any, content: bytes, told: str, which:
         (["r.json", "--thresholds", "t.yaml", "-o", "t.yaml"], "same file as t.yaml"),
         (["r.json", "--baseline", "b.json", "-o", "b.json"], "same file as b.json"),
         (["r.json", "--thresholds", "t.yaml", "--junit", "no/such/folder.xml"], "does not exist"),
-        (["r.json", "--baseline-dir", "no/such"], "is no folder"),
+        (["r.json", "--baseline-dir", "b.json"], "is no folder"),
         (["r.json", "--thresholds", "."], "cannot read"),
     ],
 )
@@ -310,13 +342,26 @@ class TestBaselines:
     def test_a_folder_has_one_a_board(self, check: Any) -> None:
         Path("base").mkdir()
         ran = check("r.json", "--baseline-dir", "base")
-        assert (ran.code, "no baseline nvidia-h200.json in base; found no .json file" in ran.err) == (2, True)
+        assert (ran.code, "no baseline nvidia-h200.json in base: found no .json file" in ran.err) == (4, True)
         put("base/nvidia-a100-sxm4-80gb.json", recorded())
         ran = check("r.json", "--baseline-dir", "base")
-        assert (ran.code, "found nvidia-a100-sxm4-80gb.json" in ran.err) == (2, True)
+        assert (ran.code, "found nvidia-a100-sxm4-80gb.json" in ran.err) == (4, True)
+        assert [(one["verdict"], one["code"]) for one in ran.gates] == [("inconclusive", "no_baseline")]
         assert check("r.json", "--baseline-dir", "base", "--update-baseline").code == 0
         assert sorted(one.name for one in Path("base").iterdir()) == ["nvidia-a100-sxm4-80gb.json", "nvidia-h200.json"]
         assert check("r.json", "--baseline-dir", "base").code == 0
+
+    def test_a_folder_that_is_missing_has_none_and_is_made(self, check: Any) -> None:
+        ran = check("r.json", "--baseline-dir", "no/such")
+        assert (ran.code, ran.gates[0]["code"]) == (4, "no_baseline")
+        assert "there is no such folder" in ran.gates[0]["message"]
+        assert "--update-baseline makes it" in ran.gates[0]["hint"]
+        assert check("r.json", "--baseline-dir", "no/such", "--inconclusive-ok").code == 0
+        assert not Path("no").exists()
+        assert check("r.json", "--baseline-dir", "no/such", "--update-baseline").code == 0
+        assert Path("no/such/nvidia-h200.json").read_bytes() == Path("r.json").read_bytes()
+        ran = check("r.json", "--baseline-dir", "b.json/below", "--update-baseline")
+        assert (ran.code, "cannot make the folder" in ran.err) == (2, True)
 
     def test_a_report_without_a_board_cannot_pick(self, check: Any) -> None:
         report = recorded()
@@ -375,8 +420,8 @@ class TestAnalyze:
     ) -> None:
         Path("base").mkdir()
         ran = self.analyze(capfd, "--baseline-dir", "base", "-o", "a.json", "-q")
-        assert (ran.code, "no baseline nvidia-h200.json" in ran.err) == (2, True)
-        assert json.loads(Path("a.json").read_text())["gates"] == []
+        assert (ran.code, "no baseline nvidia-h200.json" in ran.err) == (4, True)
+        assert json.loads(Path("a.json").read_text())["gates"][0]["code"] == "no_baseline"
 
     def test_a_baseline_made_by_analyze_is_a_report_without_verdicts(
         self, folder: Path, capfd: pytest.CaptureFixture[str]

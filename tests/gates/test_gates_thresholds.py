@@ -43,7 +43,7 @@ def test_a_verdict_carries_the_numbers() -> None:
     assert found.expression == "timing.kernel_us <= 0.009 ms"
     assert (found.value, found.threshold, found.unit) == (report["blocks"]["timing"]["kernel_us"], 9.0, "us")
     assert (found.baseline, found.change_pct, found.mde_pct) == (None, None, None)
-    assert "9.183 us against <= 9 us" in found.message
+    assert "9.183 us against <= 9.000 us" in found.message
 
 
 def test_exactly_at_the_threshold() -> None:
