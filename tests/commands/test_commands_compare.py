@@ -48,6 +48,12 @@ def test_every_format_to_stdout_and_to_a_file(kprof: Any, folder: Path, format_:
     assert (folder / name).read_text(encoding="utf-8") == run.stdout
 
 
+def test_an_ending_that_names_no_format_of_a_comparison_is_refused(kprof: Any, folder: Path) -> None:
+    run = kprof("compare", "naive.json", "fused.json", "-o", "c.csv")
+    assert (run.code, (folder / "c.csv").exists()) == (2, False)
+    assert "expected .txt (text), .md (markdown), .json (json), .html (html)" in " ".join(run.stderr.split())
+
+
 def test_text_is_the_default(kprof: Any) -> None:
     run = kprof("compare", "naive.json", "fused.json")
     assert "FASTER   b is faster than a: 1.394x as fast" in run.stdout

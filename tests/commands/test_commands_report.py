@@ -55,6 +55,26 @@ def test_the_format_is_text_unless_the_files_name_says_another(kprof: Any, repor
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("report", "{report}"), ("analyze", "--capture", RECORDED, "-q"), ("import", "{csv}", "-q")],
+    ids=lambda arguments: arguments[0],
+)
+def test_the_name_of_the_file_says_the_format(kprof: Any, report: Path, tmp_path: Path, arguments: Any) -> None:
+    files = {"report": report, "csv": REPO / "tests" / "data" / "ncu" / "probes.raw.csv"}
+    given = [str(one).format(**files) for one in arguments]
+    for name, start in (("o.JSON", b"{"), ("o.csv", b"id,name,"), ("o.html", b"<!doctype html>"), ("o.svg", b"<svg")):
+        assert kprof(*given, "-o", name).code == 0, name
+        assert (tmp_path / name).read_bytes()[: len(start)].lower() == start.lower(), name
+    assert kprof(*given, "-o", "plain").code == 0
+    assert (tmp_path / "plain").read_bytes().startswith(b"{") == (given[0] != "report")
+    run = kprof(*given, "-o", "r.pdf")
+    assert (run.code, run.stdout, (tmp_path / "r.pdf").exists()) == (2, "", False)
+    assert ".pdf is the ending of no format here; expected .json (json), .txt (text)" in " ".join(run.stderr.split())
+    assert kprof(*given, "-o", "r.pdf", "--format", "json").code == 0
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"{")
+
+
 def test_it_reads_stdin(kprof: Any, report: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kprof", "report", "-"],

@@ -270,6 +270,47 @@ def test_the_kernel_its_file_and_what_has_no_bearing_may_differ() -> None:
     assert verdict(f"{KERNEL}: 3%", *both).verdict == "pass"
 
 
+def test_the_version_of_triton_matters_between_two_triton_kernels_alone() -> None:
+    base = recorded()
+    assert base["workload"]["kind"] == "cuda"
+    fused = at(at(base, "workload.kind", "triton"), "environment.triton", "3.6.0")
+    for report, baseline in ((fused, base), (base, fused), (fused, fused)):
+        assert verdict(f"{KERNEL}: 3%", report, baseline).verdict == "pass"
+    found = verdict(f"{KERNEL}: 3%", fused, at(fused, "environment.triton", "9.9"))
+    assert (found.code, "triton is 3.6.0, in the baseline 9.9" in found.message) == ("not_comparable", True)
+
+
+INT8 = [{"shape": [4, 10, 32], "dtype": "int8"}, {"shape": [8], "dtype": "int8"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (
+            "workload.overrides",
+            {"R": 8, "B": 8192, "name": "x"},
+            "overrides is R=8 B=8192 name=x, in the baseline R=4 ",
+        ),
+        ("workload.overrides", {}, "overrides is none, in the baseline R=4 "),
+        ("workload.inputs", INT8, "shapes is (4, 10, 32), (8,), in the baseline (4, 1024, 1024);"),
+        ("workload.inputs", INT8, "dtypes is int8, int8, in the baseline float32"),
+        ("environment.tf32_matmul", True, "tf32_matmul is true, in the baseline false"),
+    ],
+)
+def test_differences_are_told_as_people_write_them(path: str, value: Any, told: str) -> None:
+    base = recorded()
+    assert told in verdict(f"{KERNEL}: 3%", at(base, path, value), base).message
+
+
+def test_a_suspect_value_was_measured_and_its_hint_says_what_to_do() -> None:
+    base = recorded()
+    report = at(base, "blocks.timing.status", "suspect")
+    report["blocks"]["timing"]["reason"] = {"code": "x", "message": "two timers disagree", "hint": "Lock the clocks."}
+    found = verdict(f"{KERNEL}: 3%", report, base)
+    assert (found.verdict, found.code, found.hint) == ("inconclusive", "suspect_value", "Lock the clocks.")
+    assert found.message == "it was measured, but timing is suspect (two timers disagree)"
+
+
 def test_ncu_matters_to_what_it_measured() -> None:
     base = recorded()
     base["blocks"]["sol"].update(status="ok", score=0.8, task_score=0.5)

@@ -75,6 +75,8 @@ def test_a_suspect_value_never_passes_and_never_fails() -> None:
     for text in ("timing.kernel_us < 12", "timing.kernel_us > 12"):
         found = verdict(text, report)
         assert (found.verdict, found.code) == ("inconclusive", "suspect_value")
+        assert found.message.startswith("it was measured, but timing is suspect")
+        assert found.hint == "Mend what the reason names, and measure again."
 
 
 def test_a_null_without_its_reason_and_fields_that_disagree_are_no_refusal() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import integrity_runs
 import pytest
 from integrity_runs import Kernel, kernels, run
 
@@ -93,3 +96,10 @@ def test_an_honest_kernel_on_a_gpu_is_not(kernel: Kernel, extensions: Path) -> N
     assert report.faults == ()
     assert flags(report, "fail") == set()
     assert report.blocks.integrity.passed is True
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), ([], 2)])
+def test_the_table_runs_nothing_before_a_device_is_named(arguments: list[str], code: int) -> None:
+    table = Path(integrity_runs.__file__).with_name("integrity_table.py")
+    done = subprocess.run([sys.executable, table, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "usage: integrity_table.py" in done.stdout + done.stderr) == (code, True)
