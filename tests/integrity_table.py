@@ -67,7 +67,7 @@ def told(found: dict[str, Any]) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--fresh", action="store_true")
