@@ -62,7 +62,7 @@ def format_for(asked: str | None, output: Path | None, otherwise: str, formats: 
     """
     if asked is not None:
         return asked
-    if output is None or not output.suffix:
+    if output is None or not output.suffix[1:].isalpha():  # `run-1.5` has no ending
         return otherwise
     found = format_of(output, formats)
     if found is None:
