@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
-from kprof.blocks.base import Absence, Block, absent_block, not_requested, on_cuda
+from kprof.blocks.base import Absence, Block, absent_block, not_requested, on_cuda, stage_absence
 from kprof.blocks.bottleneck import BottleneckBlock, bottleneck_block
 from kprof.blocks.caches import CachesBlock, caches_block
 from kprof.blocks.counter_analysis import CounterAnalysis
@@ -25,11 +25,17 @@ from kprof.bottleneck.verdict import Verdict
 from kprof.bottleneck.workload import KernelVerdict, workload_verdict
 from kprof.capture import Capture
 from kprof.counter_profile import CounterProfile
-from kprof.evidence import Reason
+from kprof.evidence import Reason, Stage
 from kprof.kernelnames import base_name
 from kprof.roofline import RoofChoice
 
 B = TypeVar("B", bound=Block)
+_BEFORE_LAUNCHES: Final[tuple[Stage, ...]] = ("build", "load")
+NO_KERNEL_TIME: Final = Reason(
+    code="no_kernel_time",
+    message="the label rests on the kernel's time beside its floor, and the kernel was not timed",
+    hint="Add timing to --blocks, or see why the block timing has no time.",
+)
 
 
 class CounterBlocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,12 +78,23 @@ def _absence(capture: Capture, counters: CounterAnalysis) -> Absence:
     return Absence(status="failed" if fault is not None and fault.side else "unavailable", reason=counters.absence)
 
 
+def _absence_of_task(capture: Capture, counters: CounterAnalysis, task: Task) -> Absence:
+    """Why there is nothing of the task: on the CPU, where no counters are needed for it, what broke the run."""
+    if on_cuda(capture):
+        return _absence(capture, counters)
+    if capture.fault("build") is not None or capture.fault("load") is not None:
+        return stage_absence(capture, "floor")
+    if capture.ceilings is not None and task.floor("warm") is not None and task.timing.kernel_us is None:
+        return Absence(status="unavailable", reason=NO_KERNEL_TIME)
+    return _absence(capture, counters)
+
+
 def _sol(capture: Capture, counters: CounterAnalysis, task: Task, roof: RoofChoice) -> SolBlock:
     skipped = not_requested(capture, "sol")
     if skipped is not None:
         return absent_block(SolBlock, skipped, NCU)
     profile = counters.main.profile if counters.main is not None else None
-    return sol_block(profile, task.time, _absence(capture, counters) if profile is None else None, roof)
+    return sol_block(profile, task.time, _absence_of_task(capture, counters, task) if profile is None else None, roof)
 
 
 def _waterfall(capture: Capture, task: Task) -> WaterfallBlock:
@@ -86,15 +103,22 @@ def _waterfall(capture: Capture, task: Task) -> WaterfallBlock:
         return absent_block(WaterfallBlock, skipped, PROFILER)
     launches = capture.launches
     if launches is None or launches.kernel is None:
-        fault = capture.fault("launches")
-        code = Reason(code="not_collected", message="the run holds no profiled call", hint="Add launches to --blocks.")
-        reason = fault.reason if fault is not None else code
-        return absent_block(WaterfallBlock, Absence(status="unavailable", reason=reason), PROFILER)
+        return absent_block(WaterfallBlock, _no_launches(capture), PROFILER)
     floor = task.floor("warm")
     if floor is None:
         absent = task.time.floor_absent
         return waterfall_block(launches.kernel, None, absent.code if absent is not None else "not_collected")
     return waterfall_block(launches.kernel, floor.us, floor.reasons.get("us", "not_collected"))
+
+
+def _no_launches(capture: Capture) -> Absence:
+    broken = next((fault for stage in _BEFORE_LAUNCHES if (fault := capture.fault(stage)) is not None), None)
+    if broken is not None and capture.fault("launches") is None:
+        return stage_absence(capture, "launches")
+    fault = capture.fault("launches")
+    hint = "Measure again." if "launches" in capture.requested else "Add launches to --blocks."
+    code = Reason(code="not_collected", message="the run holds no profiled call", hint=hint)
+    return Absence(status="unavailable", reason=fault.reason if fault is not None else code)
 
 
 def _of_which(kernels: list[KernelVerdict], verdict: Verdict) -> tuple[str, float | None] | None:
@@ -128,7 +152,7 @@ def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> Bott
         if verdict is not None:
             return bottleneck_block(verdict, estimated=True)
     if verdict is None:
-        return absent_block(BottleneckBlock, _absence(capture, counters), NCU)
+        return absent_block(BottleneckBlock, _absence_of_task(capture, counters, task), NCU)
     of = _of_which(kernels, verdict)
     if of is not None and len(kernels) == 1:  # The kernel is the call: no step takes it below the floor of the task.
         verdict = replace(verdict, steps=within(verdict.steps, task.headroom))

@@ -71,6 +71,10 @@ _TOO_FEW: Final = Absence(
 )
 
 
+FLOOR_BELOW_LAUNCH: Final = "floor_below_launch"
+"""Code where the room to gain ends at a kernel that does nothing, before the floor."""
+
+
 @dataclass(frozen=True)
 class TaskTime:
     """The task as a whole: its floor, and the time that the kernel takes for it."""
@@ -82,6 +86,8 @@ class TaskTime:
     """The headline of the timing block, in the cache state of the floor."""
     time_absent: str = "not_collected"
     """Code for a time that is not there."""
+    empty_us: float | None = EMPTY_KERNEL_US
+    """What a kernel that does nothing takes; None: not measured there."""
 
 
 def sol_block(
@@ -260,9 +266,10 @@ def _notes(profile: CounterProfile | None, task: TaskTime | None) -> tuple[Reaso
     beyond, floor = _beyond_floor(task), task.floor if task is not None else None
     if beyond is not None and beyond.code in _POSSIBLE:
         found.append(beyond)
-    if floor is not None and floor.us is not None and floor.us < EMPTY_KERNEL_US:
-        message = f"the floor of {floor.us:.3g} us is less than a kernel that does nothing takes ({EMPTY_KERNEL_US} us)"
-        found.append(Reason(code="floor_below_launch", message=message, hint="Fuse it with its neighbours."))
+    empty_us = task.empty_us if task is not None else None
+    if floor is not None and floor.us is not None and empty_us is not None and floor.us < empty_us:
+        message = f"the floor of {floor.us:.3g} us is less than a kernel that does nothing takes ({empty_us:.3g} us)"
+        found.append(Reason(code=FLOOR_BELOW_LAUNCH, message=message, hint="Fuse it with its neighbours."))
     return (*found, *(floor.notes if floor is not None else ()))
 
 

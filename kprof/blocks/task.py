@@ -16,7 +16,7 @@ from kprof.bottleneck.verdict import Verdict
 from kprof.bottleneck.workload import HostShare
 from kprof.capture import Capture
 from kprof.evidence import SIDE_NAMES, Cache, Reason, Side
-from kprof.floor import NO_ROOF, Floor, task_floor
+from kprof.floor import EMPTY_KERNEL_US, NO_ROOF, Floor, task_floor
 from kprof.roofline import MEASURED, RoofChoice
 
 FLUSHED: Final = "all"
@@ -67,6 +67,7 @@ class Task:
             floor_absent=self._floor_absent(),
             kernel_us=self.timing.kernel_us,
             time_absent=self.timing.reasons.get("kernel_us", "not_collected"),
+            empty_us=EMPTY_KERNEL_US if on_cuda(self.capture) else self._overhead_us,
         )
 
     @property
@@ -87,13 +88,17 @@ class Task:
 
     @property
     def processor_verdict(self) -> Verdict | None:
-        """On the CPU: what would hold back a kernel that does no more than the task needs."""
-        floor, ceilings = self.floor("warm"), self.capture.ceilings
-        if floor is None or ceilings is None:
+        """On the CPU: what would hold back a kernel that does no more than the task needs; None without its time."""
+        floor, kernel_us = self.floor("warm"), self.timing.kernel_us
+        if floor is None or self.capture.ceilings is None or kernel_us is None:
             return None
-        overhead = ceilings.get("call")
-        call = ProcessorCall(floor, self.timing.kernel_us, overhead.best if overhead is not None else None)
-        return processor_verdict(call)
+        return processor_verdict(ProcessorCall(floor, kernel_us, self._overhead_us))
+
+    @property
+    def _overhead_us(self) -> float | None:
+        """Of a call on the CPU that does next to nothing."""
+        measured = self.capture.ceilings.get("call") if self.capture.ceilings is not None else None
+        return measured.best if measured is not None else None
 
     def has_whole_side(self, side: Side) -> bool:
         """Every kernel of the call has counters, and each was profiled with its caches emptied."""

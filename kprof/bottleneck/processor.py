@@ -6,9 +6,10 @@ says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from kprof.bottleneck.advice import within
 from kprof.bottleneck.thresholds import THRESHOLDS
 from kprof.bottleneck.verdict import Border, Family, Proof, Step, Verdict
 from kprof.floor import Floor
@@ -28,7 +29,7 @@ class ProcessorCall:
 
     floor: Floor
     """Of the task, by limit."""
-    kernel_us: float | None
+    kernel_us: float
     """One call of the kernel."""
     call_us: float | None
     """A call that does next to nothing."""
@@ -69,11 +70,10 @@ def _label(of: tuple[Family, str | None]) -> str:
 
 
 def _overhead_share(call: ProcessorCall) -> float | None:
-    """Of the kernel's time; of a kernel that was not timed, of the least it takes."""
-    if call.call_us is None or call.floor.us is None:
+    """Of the kernel's time."""
+    if call.call_us is None:
         return None
-    whole = call.kernel_us if call.kernel_us is not None else call.floor.us + call.call_us
-    return min(1.0, call.call_us / whole) if whole > 0 else None
+    return min(1.0, call.call_us / call.kernel_us) if call.kernel_us > 0 else None
 
 
 def _distance(share: float) -> float:
@@ -95,18 +95,16 @@ def _proofs(call: ProcessorCall, memory: float, compute: float) -> tuple[Proof, 
         Proof("FLOP of the task / measured peak", compute, "us"),
     ]
     found = sorted((one for one in found if one.value), key=lambda one: -one.value)
-    if call.call_us is not None:
-        share = _overhead_share(call)
-        timed = call.kernel_us is not None and share is not None
-        found.append(
-            Proof("call overhead / kernel time", (share or 0.0) * 100, "%", _HALF * 100)
-            if timed
-            else Proof("call overhead", call.call_us, "us")
-        )
+    share = _overhead_share(call)
+    if share is not None:
+        found.append(Proof("call overhead / kernel time", share * 100, "%", _HALF * 100))
     return tuple(found)
 
 
 def _steps(family: Family, call: ProcessorCall) -> tuple[Step, ...]:
+    """What to try; nothing where the kernel is at its floor already. A floor that may be too high bounds no gain."""
     floor_us, kernel_us = call.floor.us, call.kernel_us
     least = max(floor_us or 0.0, call.call_us or 0.0)
-    return (Step(_ADVICE[family], kernel_us / least if family != "launch" and kernel_us and least else None),)
+    gain = kernel_us / least if family != "launch" and kernel_us and least else None
+    steps = within((Step(_ADVICE[family], gain),), None)
+    return tuple(replace(one, at_most_x=None) for one in steps) if call.floor.kind == "upper_estimate" else steps

@@ -13,7 +13,9 @@ COMPARISON_VERSION: Final = 1
 Value = float | int | str | bool
 Outcome = Literal["same", "within_noise", "better", "worse", "changed", "unknown"]
 """``changed``: neither way is an improvement, or the two are not comparable. ``unknown``: one side is null."""
-VerdictCode = Literal["faster", "slower", "within_noise", "no_time", "not_comparable", "wrong_result", "implausible"]
+VerdictCode = Literal[
+    "faster", "slower", "within_noise", "no_time", "not_comparable", "wrong_result", "implausible", "untrusted"
+]
 
 
 def _told(description: str) -> msgspec.Meta:

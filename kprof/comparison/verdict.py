@@ -10,8 +10,10 @@ from kprof.evidence import Reason
 from kprof.gates.change import CONFIDENCE
 from kprof.gates.noise import noise_of
 from kprof.gates.paths import parse_path, part
-from kprof.gates.plausible import leaps, past_the_floor, wrong_result
+from kprof.gates.plausible import in_words, leaps, past_the_floor, wrong_result
 
+_WIDEST: Final = 2.0
+"""An interval of the speedup that holds 1 and spans more than this factor tells neither same from other."""
 _TIME: Final = parse_path("timing.kernel_us")
 
 
@@ -68,23 +70,30 @@ def _timed(a: dict[str, Any], b: dict[str, Any], time: MetricChange, barred: Seq
     interval = (100.0 / (100.0 + ends[1]), 100.0 / (100.0 + ends[0])) if ends is not None else None
     doubts = [f"forced: {', '.join(barred)} differ, which may be all that is seen here"] if barred else []
     doubts += [_in_our_words(warning) for warning in noise_of(_TIME, b, a).warnings]
+    untrusted = interval is not None and time.outcome == "within_noise" and interval[1] > _WIDEST * interval[0]
+    if untrusted:
+        doubts.append(f"the interval spans more than a factor of {_WIDEST:g}: it says nothing of which is faster")
     for which, one in (("a", a), ("b", b)):
         reason = part(one, "blocks", "timing", "reason")
         if part(one, "blocks", "timing", "status") == "suspect":
+            untrusted = True
             doubts.append(f"the time of {which} is not to be trusted: {part(reason, 'message')}")
     past = past_the_floor(_TIME, b)
     if past is not None:
         code: VerdictCode = "implausible"
         doubts.append(past)
+    elif untrusted:
+        code = "untrusted"
     else:
         code = {"better": "faster", "worse": "slower"}.get(time.outcome, "within_noise")  # type: ignore[assignment]
     if leaps(_TIME, speedup):
-        doubts.append(f"{speedup:.3g}x in one step: check that b does all of the work")
+        doubts.append(f"{in_words(speedup)} in one step: check that b does all of the work")
     text = {
         "faster": "b is faster than a",
         "slower": "b is slower than a",
         "within_noise": "the difference is within the noise",
         "implausible": "b is faster than its task allows",
+        "untrusted": "the times are not to be trusted",
     }[code]
     return Verdict(
         code=code,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kprof.gates.plausible import in_words
+
 _FEW_PCT: Final = -95.0
 _MANY_PCT: Final = 900.0
 
@@ -15,4 +17,4 @@ def share(change_pct: float) -> str:
     left = 1.0 + change_pct / 100.0
     if change_pct < _FEW_PCT:
         return f"1/{1.0 / left:,.0f}" if left > 0 else "to 0"
-    return f"{left:,.3g}x" if change_pct > _MANY_PCT else f"{change_pct:+.3g} %"
+    return in_words(left) if change_pct > _MANY_PCT else f"{change_pct:+.3g} %"

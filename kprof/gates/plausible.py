@@ -10,6 +10,7 @@ from kprof.gates.paths import MetricPath, finite, part
 STEP_AT_MOST: Final = 10.0
 """An improvement by this factor in one step is more often a broken measurement than a better kernel."""
 _ROUNDING: Final = 1e-9
+_GROUPED: Final = 999.5
 _SPEED_UNITS: Final = frozenset({"us", "s", "cycles", "ratio", "GB/s", "TFLOP/s", "%"})
 """Units in which ten times better is hard to believe. Launches can go from twenty to one."""
 _OF_THE_RESULT: Final = frozenset({"precision", "integrity", "build"})
@@ -46,6 +47,11 @@ def past_the_floor(path: MetricPath, report: dict[str, Any]) -> str | None:
     if kernel_us is None or floor_us is None or kernel_us >= floor_us:
         return None
     return f"the kernel's {duration(kernel_us)} lie under the floor of its task, {duration(floor_us)}"
+
+
+def in_words(ratio: float) -> str:
+    """A factor to three digits, without an exponent: ``12.3x``, ``2,130x``, ``8,640,000x``."""
+    return f"{float(f'{ratio:.2e}'):,.0f}x" if ratio >= _GROUPED else f"{ratio:.3g}x"
 
 
 def leaps(path: MetricPath, better_by: float) -> bool:

@@ -19,7 +19,7 @@ from kprof.gates.comparability import TOLERABLE, Difference, other_conditions, o
 from kprof.gates.noise import noise_of, other_boards
 from kprof.gates.paths import Found, finite, look_up, part
 from kprof.gates.plan import Regression
-from kprof.gates.plausible import depends_on_result, leaps, past_the_floor, wrong_result
+from kprof.gates.plausible import depends_on_result, in_words, leaps, past_the_floor, wrong_result
 from kprof.gates.thresholds import unusable_hint
 from kprof.gates.words import percent, shown
 from kprof.verdicts import Verdict, VerdictWord
@@ -222,7 +222,7 @@ def _implausible(case: _Case) -> str | None:
         return floor
     worse = case.change.log_worse
     if worse is not None and leaps(case.gate.path, math.exp(-worse)):
-        return f"{case.told}: better by {math.exp(-worse):.3g}x in one step"
+        return f"{case.told}: better by {in_words(math.exp(-worse))} in one step"
     if worse is None and case.gate.path.field.unit == "us" and case.change.value <= 0:
         return f"a time of {duration(case.change.value)}"
     return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 import jsonschema
 import msgspec
 import pytest
-from captures import cpu_run
+from captures import cpu_run, series
 from ceilings import ceiling, cpu_ceilings, h200_ceilings
 from ncu_data import DATA as NCU_DATA
 from recorded_ncu import h200, probe, profile, quantities_of
@@ -19,6 +19,7 @@ from kprof.capture import Capture, decode_capture, encode_capture, load_capture
 from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.counter_profile import CounterProfile
 from kprof.counters.quantities import Quantities
+from kprof.evidence import Fault
 from kprof.floor import task_floor
 from kprof.floor_evidence import FloorEvidence
 from kprof.renderers.text import render
@@ -179,5 +180,42 @@ def test_people_are_told_which_roofs_percentages_are_of() -> None:
 def test_an_estimated_label_says_that_it_is_one() -> None:
     text = render(build_report(on_cpu()))
     assert "memory: cache (estimated from the least that the task asks for)" in text
-    assert "of the best possible speed" in text
+    assert "FLOOR    faster than the floor" in text
     assert "hardware counters" not in text.split("not measured")[0].split("warnings")[0]
+
+
+def timed(us: float) -> Capture:
+    """A call on the CPU whose floor is 27.7 us."""
+    return on_cpu(timing=msgspec.structs.replace(cpu_run().timing, series=(series("host", "warm", us, 900.0),)))
+
+
+def estimated(us: float) -> str:
+    report = build_report(timed(us))
+    sol = msgspec.structs.replace(report.blocks.sol, floor_kind="upper_estimate")
+    return render(msgspec.structs.replace(report, blocks=msgspec.structs.replace(report.blocks, sol=sol)))
+
+
+def test_a_floor_that_may_be_too_high_is_no_bound_of_what_is_to_gain() -> None:
+    known, slow, fast = render(build_report(timed(277.0))), estimated(277.0), estimated(20.0)
+    assert "10.0 % of the best possible speed" in known
+    assert "at most 10.0x to gain" in " ".join(known.split())
+    assert "of the estimated best speed" in slow
+    assert "to gain" not in slow
+    assert "faster than the estimated floor: the estimate is too high" in " ".join(fast.split())
+    assert "what to try" not in fast
+
+
+def test_a_kernel_that_never_ran_has_no_label_and_no_advice() -> None:
+    block = build_report(on_cpu(timing=None)).blocks.bottleneck
+    assert (block.status, block.family, block.advice) == ("unavailable", None, None)
+    assert block.reason is not None
+    assert block.reason.code == "no_kernel_time"
+
+
+def test_what_a_failed_load_took_away_is_put_down_to_the_load() -> None:
+    fault = Fault(stage="load", side="kernel", code="raised", message="NameError: x")
+    asked = ("timing", "launches", "waterfall", "sol", "bottleneck")
+    capture = on_cpu(timing=None, launches=None, floor=None, faults=(fault,), requested=asked)
+    blocks = build_report(capture).blocks
+    for block in (blocks.sol, blocks.bottleneck, blocks.waterfall):
+        assert (block.status, block.reason and block.reason.code) == ("skipped", "raised")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ceilings import cpu_ceilings
 
@@ -24,12 +26,9 @@ def floor(moved: int, **flop: int) -> Floor:
         (floor(2**12), 4.0, "launch"),
         # Slow by itself, though the task is small: the call's overhead is no reason.
         (floor(2**12), 400.0, "memory/cache"),
-        # Not timed: the least it can take stands for its time.
-        (floor(2**12), None, "launch"),
-        (floor(2**30), None, "memory/dram"),
     ],
 )
-def test_what_would_hold_back_a_kernel_that_does_no_more(of: Floor, kernel_us: float | None, label: str) -> None:
+def test_what_would_hold_back_a_kernel_that_does_no_more(of: Floor, kernel_us: float, label: str) -> None:
     found = processor_verdict(ProcessorCall(of, kernel_us, 3.0))
     assert found is not None
     assert found.label == label
@@ -65,3 +64,17 @@ def test_without_the_overhead_of_a_call_the_task_alone_decides() -> None:
 
 def test_without_a_floor_there_is_no_label() -> None:
     assert processor_verdict(ProcessorCall(Floor(), 4.0, 3.0)) is None
+
+
+def test_a_kernel_at_its_floor_is_told_nothing_to_gain() -> None:
+    task = floor(2**22)
+    assert task.us is not None
+    found = processor_verdict(ProcessorCall(task, task.us * 0.736, 3.0))
+    assert found is not None
+    assert found.steps == ()
+
+
+def test_a_floor_that_may_be_too_high_bounds_no_gain() -> None:
+    found = processor_verdict(ProcessorCall(replace(floor(2**22), kind="upper_estimate"), 300.0, 3.0))
+    assert found is not None
+    assert [step.at_most_x for step in found.steps] == [None]

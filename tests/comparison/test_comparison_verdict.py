@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 from compared_reports import by_hand, changed, compared, fused, imported, naive, recorded, scaled
 
+from kprof.comparison.verdict import verdict
+from kprof.gates.plausible import in_words
 from kprof.report import Report
 
 
@@ -134,3 +137,22 @@ def test_without_a_time_there_is_no_verdict_and_the_reason_is_told() -> None:
 def test_shapes_of_a_recorded_run() -> None:
     found = compared(naive(), recorded("cuda_naive_4x10x32"))
     assert [one.name for one in found.differences if one.bars_verdict] == ["overrides", "shapes"]
+
+
+def test_times_that_are_not_to_be_trusted_give_no_verdict() -> None:
+    suspect = changed(by_hand("timing_hang"), faults=())
+    for a, b in ((by_hand(), suspect), (suspect, by_hand()), (suspect, suspect)):
+        found = compared(a, b).verdict
+        assert (found.code, found.text) == ("untrusted", "the times are not to be trusted")
+
+
+def test_a_factor_of_millions_can_be_read() -> None:
+    assert [in_words(one) for one in (11.04, 2126.0, 8.64e6)] == ["11x", "2,130x", "8,640,000x"]
+
+
+@pytest.mark.parametrize(("interval", "code"), [((-30.0, 30.0), "within_noise"), ((-99.0, 30.0), "untrusted")])
+def test_an_interval_too_wide_to_say_the_same_says_nothing(interval: tuple[float, float], code: str) -> None:
+    plain = json.loads(msgspec.json.encode(naive()))
+    (time,) = (one for one in compared(naive(), naive()).changes if one.path == "timing.kernel_us")
+    wide = msgspec.structs.replace(time, outcome="within_noise", change_pct=-50.0, interval_pct=interval)
+    assert verdict(plain, plain, wide, (), forced=False).code == code

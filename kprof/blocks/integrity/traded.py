@@ -6,6 +6,7 @@ from typing import Final
 
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.integrity.check import Check, advise, unknown
+from kprof.blocks.precision import INCONCLUSIVE
 from kprof.capture import Capture
 from kprof.evidence import PrecisionEvidence, Reason, Side
 
@@ -20,6 +21,7 @@ products of TF32 or bf16 parts make one as exact as fp32's."""
 _EXACT: Final = ("float32", "float64")
 _NARROW: Final = ("tf32", "fp16", "bf16", "fp8", "fp6", "fp4")
 """Source types of the tensor cores that are narrower than fp32, by what their names begin with."""
+_WRONG: Final = Reason(code="wrong_anyway", message="the result is wrong, whatever its type: see the block precision")
 _NOT_MEASURED: Final = Reason(
     code="error_not_measured", message="the error against fp64 was not measured (block precision)"
 )
@@ -27,16 +29,25 @@ _NOT_MEASURED: Final = Reason(
 
 def precision_traded(capture: Capture, counters: CounterAnalysis) -> Check:
     """Within tolerance, and yet computed in a lower precision than its types say."""
-    by_error, narrow = _by_error(capture.precision), _by_counters(capture, counters)
+    wrong = _is_wrong(capture.precision)
+    by_error, narrow = "" if wrong else _by_error(capture.precision), _by_counters(capture, counters)
     as_exact = _as_exact(capture.precision)
     told = [one for one in (by_error, "" if as_exact else narrow) if one]
     if told:
         return advise(NAME, "; ".join(told))
+    if wrong:
+        return unknown(NAME, _WRONG, "advisory")
     if by_error is None:
         reason = (capture.precision.fp64_reason if capture.precision is not None else None) or _NOT_MEASURED
         return unknown(NAME, reason, "advisory")
     detail = f"{narrow}, and yet its error against fp64 is like the reference's" if narrow else ""
     return Check(name=NAME, severity="advisory", passed=True, detail=detail)
+
+
+def _is_wrong(precision: PrecisionEvidence | None) -> bool:
+    """Some result is out of tolerance: its error says nothing of the type that it was computed in."""
+    trials = precision.trials if precision is not None else ()
+    return any({one.code for one in trial.mismatches} - set(INCONCLUSIVE) for trial in trials)
 
 
 def _by_error(precision: PrecisionEvidence | None) -> str | None:

@@ -209,6 +209,12 @@ def test_an_error_far_above_the_reference_s_own_is_a_precision_traded(kernel: fl
     assert check("precision_traded", precision=precision).passed is passed
 
 
+def test_a_wrong_result_is_not_said_to_trade_precision() -> None:
+    precision = captures.precision(captures.wrong_trial(), kernel_error_vs_fp64=1.0, ref_error_vs_fp64=2.0e-7)
+    found = check("precision_traded", precision=precision)
+    assert (found.passed, found.reason) == (None, "wrong_anyway")
+
+
 def fault(code: str, side: Any = "kernel") -> Fault:
     return Fault(stage="timing", side=side, code=code, message="the worker ended by itself with status 0")
 
