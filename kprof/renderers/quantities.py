@@ -17,6 +17,7 @@ _SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")
 _FLOPS: Final = ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"))
 _BYTES_PER_MB: Final = 1e6
 _LEAST_PERCENT: Final = 0.01
+_GROUPED: Final = 999.5
 
 
 def size(count: float) -> str:
@@ -30,7 +31,9 @@ def size_from_mb(mb: float) -> str:
 
 
 def factor(ratio: float, digits: int = 3) -> str:
-    """A ratio as a factor: ``11.2x``, ``0.0831x``."""
+    """A ratio as a factor: ``11.2x``, ``0.0831x``, ``2,130x``."""
+    if abs(ratio) >= _GROUPED and math.isfinite(ratio):
+        return f"{float(f'{ratio:.{digits - 1}e}'):,.0f}x"
     return f"{significant(ratio, digits)}x"
 
 

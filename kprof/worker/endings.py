@@ -8,6 +8,8 @@ from typing import Final
 from kprof.evidence import Fault, Side, Stage
 
 _DETAIL_CHARS: Final = 4000
+_STACK_CHARS: Final = 12_000
+"""A stack has its last call first: with its head cut off the user's lines would go."""
 _SIGNAL_HINTS: Final[dict[int, str]] = {
     signal.SIGSEGV: "Run the kernel under compute-sanitizer (CUDA) or a debugger; check its index arithmetic.",
     signal.SIGKILL: "If nobody killed it, the machine ran out of memory: use smaller shapes (--set) or check dmesg.",
@@ -35,7 +37,7 @@ def timeout_fault(stage: Stage, limit_s: float, side: Side | None, output: str) 
         code="timeout",
         message=f"the {stage} stage took more than {limit_s:g} s and was ended",
         hint="Its stack, in faults[].detail of the report, shows where it stood; raise --timeout if it is only slow.",
-        detail=output[-_DETAIL_CHARS:],
+        detail=output[-_STACK_CHARS:],
     )
 
 

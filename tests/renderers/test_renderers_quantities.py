@@ -60,7 +60,15 @@ def test_size_from_mb_is_decimal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"), [(11.04, "11.0x"), (0.0833, "0.0833x"), (1.0, "1.00x"), (1234.5, "1234x"), (9.996, "10.0x")]
+    ("ratio", "text"),
+    [
+        (11.04, "11.0x"),
+        (0.0833, "0.0833x"),
+        (1.0, "1.00x"),
+        (1234.5, "1,230x"),
+        (9.996, "10.0x"),
+        (8.64e6, "8,640,000x"),
+    ],
 )
 def test_factor(ratio: float, text: str) -> None:
     assert quantities.factor(ratio) == text

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import captures
 import msgspec
 import pytest
 
+from kprof.capture import load_capture
 from kprof.evidence import Fault, LaunchesEvidence, Reason, Repeat, SideLaunches
 from kprof.renderers.layout import Style
 from kprof.renderers.text import render
 from kprof.report import build_report
 
 every_run = pytest.mark.parametrize("name", captures.ALL)
+DATA = Path(__file__).resolve().parents[1] / "data"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -85,7 +88,8 @@ def test_a_slower_kernel_is_said_to_be_slower() -> None:
 
 def test_a_wrong_kernel_gets_no_praise_for_its_speed() -> None:
     text = shown(captures.wrong_kernel(), color=True)
-    assert "of a wrong result" in ESCAPE.sub("", text).replace("\n         ", " ")
+    plain = ESCAPE.sub("", text).replace("\n         ", " ")
+    assert "SPEEDUP? not to be believed: the result is wrong; 11.00x (95 %" in plain
     assert "\x1b[1;32m" not in text
     assert "\x1b[1;31mWRONG" in text
 
@@ -174,3 +178,28 @@ def test_shortening_in_the_middle(text: str, width: int, short: str) -> None:
 
 def test_shortening_in_ascii() -> None:
     assert Style(ascii_only=True).shorten("abcdefghij", 7) == "ab...ij"
+
+
+def test_a_stack_shows_the_lines_of_the_user_s_files_first() -> None:
+    frames = [f'  File "/env/torch/deep_{index}.py", line {index} in inner' for index in range(9)]
+    theirs = '  File "/home/me/cuda_naive.py", line 12 in forward'
+    stack = ["printed before", "Current thread 0x1 (most recent call first):", *frames, theirs, *frames[:3]]
+    end = [f'  File "<frozen runpy>", line {index} in _run' for index in range(6)]
+    fault = Fault(stage="timing", side="kernel", code="timeout", message="slow", detail="\n".join(stack + end))
+    text = shown(captures.h200_tiny(faults=(fault,)))
+    assert text.index('cuda_naive.py", line 12') < text.index("deep_0.py")
+    assert "runpy" not in text
+
+
+def test_a_doubted_speedup_has_its_reason_in_the_next_line() -> None:
+    text = shown(captures.timing_hang())
+    lines = text.splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("SPEEDUP?"))
+    assert "(timeout)" in " ".join(lines[at + 1 : at + 4])
+
+
+def test_where_the_floor_is_below_any_launch_no_room_is_promised() -> None:
+    capture = load_capture(DATA / "h200" / "cuda_naive_4x10x32.json")
+    text = " ".join(shown(capture).split())
+    assert "is less than a kernel that does nothing takes (0.9 us)" in text.split("FLOOR")[1][:200]
+    assert "to gain" not in text

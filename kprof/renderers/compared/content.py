@@ -20,6 +20,7 @@ LABELS: Final[dict[str, tuple[str, Tone]]] = {
     "not_comparable": ("REFUSED", "bad"),
     "wrong_result": ("WRONG", "bad"),
     "implausible": ("SUSPECT", "bad"),
+    "untrusted": ("UNKNOWN", "doubt"),
 }
 """The word for each verdict."""
 _MOVED: Final = frozenset({"better", "worse", "changed"})

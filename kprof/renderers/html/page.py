@@ -162,7 +162,7 @@ def _card(answer: Answer) -> Card:
     """The first words large, the rest below them."""
     text = _STYLE.clean(answer.text)
     found = _HEADLINE.match(text)
-    headline, rest = (found[1], text[found.end(1) :].lstrip("; ")) if found else (text, "")
+    headline, rest = (found[1], text[found.end(1) :].lstrip(",; ")) if found else (text, "")
     clean = tuple(map(_STYLE.clean, answer.more))
     return Card(answer.label, answer.tone, headline, rest, clean, tuple(map(_STYLE.verbatim, answer.log)))
 

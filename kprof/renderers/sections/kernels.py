@@ -37,7 +37,8 @@ def kernels_section(report: Report, most: int | None = None) -> Section | None:
     table = kernel_table(longest[:most], sides=not imported)
     without = "" if len(counted) == len(longest) else f" of {len(longest)}"
     left = len(longest) - most
-    notes = (f"and {left} more in the report; --kernel NAME shows some alone",) if left > 0 else ()
+    where = "--kernel NAME shows some alone" if imported else "--format csv has every launch"
+    notes = (f"and {left} more in the report; {where}",) if left > 0 else ()
     return Section(title=f"kernels with counters: {len(counted)}{without}", tables=(table,), notes=notes)
 
 
@@ -67,7 +68,7 @@ def _row(one: KernelLaunch) -> tuple[str, ...]:
     )
     return (
         one.name,
-        one.side or "",
+        SIDE_NAMES[one.side] if one.side else "",
         one.reasons.get("duration_us", "null") if one.duration_us is None else quantities.duration(one.duration_us),
         dram,
         compute,

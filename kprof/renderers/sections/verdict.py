@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Final
 
 from kprof.blocks.base import IMPORTED, Block
 from kprof.blocks.bottleneck import BottleneckBlock, Evidence
 from kprof.blocks.integrity.block import FAILED, IntegrityBlock
 from kprof.blocks.precision import PrecisionBlock
-from kprof.blocks.sol import SolBlock
+from kprof.blocks.sol import FLOOR_BELOW_LAUNCH, SolBlock
 from kprof.blocks.timing.block import TimingBlock
+from kprof.context import WorkloadInfo
 from kprof.evidence import SIDE_NAMES, Fault, Reason
 from kprof.renderers import quantities
 from kprof.renderers.content import Tone, Verdict, absent
-from kprof.report import Report
+from kprof.report import Blocks, Report
 
 VIEW_NAMES: Final = {
     "device": "device time",
@@ -25,11 +27,14 @@ VIEW_NAMES: Final = {
 }
 _MOST_MISMATCHES: Final = 3
 _MOST_DETAIL_LINES: Final = 6
+_MOST_USER_LINES: Final = 3
 _MOST_EVIDENCE: Final = 3
+_LAST_CALL_FIRST: Final = "(most recent call first)"
 _OF_PEAK: Final = ".pct_of_peak_sustained_elapsed"
+_ESTIMATE: Final = "upper_estimate"
 _FLOOR_KINDS: Final = {
     "bytes_only": " (from bytes alone, may be too low)",
-    "upper_estimate": " (an upper estimate, may be too high)",
+    _ESTIMATE: " (an upper estimate, may be too high)",
 }
 _NOT_ASKED: Final = frozenset({IMPORTED.code, "no_reference", "not_requested"})
 
@@ -44,17 +49,17 @@ def verdicts(report: Report) -> list[Verdict]:
     blocks, faults = report.blocks, report.faults
     wrong = blocks.precision.passed is False
     found = [
-        *_faults(faults),
+        *_faults(faults, report.workload),
         _integrity(blocks.integrity),
         _precision(blocks.precision, faults),
-        _timing(blocks.timing, faults, wrong=wrong),
+        _timing(blocks.timing, _disbelief(blocks) if wrong or blocks.integrity.passed is False else ""),
         _bound(blocks.bottleneck),
         _floor(blocks.sol),
     ]
     return [one for one in found if one is not None]
 
 
-def _faults(faults: Sequence[Fault]) -> list[Verdict]:
+def _faults(faults: Sequence[Fault], workload: WorkloadInfo) -> list[Verdict]:
     """What failed, what to do, the end of the log; of what failed alike in an earlier stage, only that it did."""
     made: list[Verdict] = []
     told: set[tuple[str | None, str, str]] = set()
@@ -66,12 +71,27 @@ def _faults(faults: Sequence[Fault]) -> list[Verdict]:
         elif what in told:
             made.append(Verdict(label="FAILED", text=f"{whose}: the same again ({fault.code})", tone="bad"))
         else:
-            log = tuple(line.rstrip() for line in fault.detail.splitlines() if line.strip())[-_MOST_DETAIL_LINES:]
+            log = _log(fault.detail, workload)
             more = (fault.hint,) if fault.hint else ()
             text = f"{whose}: {fault.message} ({fault.code})"
             made.append(Verdict(label="FAILED", text=text, tone="bad", more=more, log=log))
         told.add(what)
     return made
+
+
+def _log(detail: str, workload: WorkloadInfo) -> tuple[str, ...]:
+    """The end of a log. A stack with the last call first: the lines of the user's files, then its head."""
+    lines = [line.rstrip() for line in detail.splitlines() if line.strip()]
+    stacks = [index for index, line in enumerate(lines) if _LAST_CALL_FIRST in line]
+    if not stacks:
+        return tuple(lines[-_MOST_DETAIL_LINES:])
+    current = next((index for index in stacks if lines[index].startswith("Current thread")), stacks[-1])
+    later = [index for index in stacks if index > current]
+    stack = lines[current + 1 : later[0] if later else None]
+    names = [PurePath(name).name for name in (workload.kernel_file, workload.ref_file) if name]
+    theirs = [line for line in stack if any(f'/{name}"' in line or f'"{name}"' in line for name in names)]
+    kept = dict.fromkeys((*theirs[:_MOST_USER_LINES], *stack))
+    return (lines[current], *list(kept)[: _MOST_DETAIL_LINES - 1])
 
 
 def _reason_text(reason: Reason | None) -> str:
@@ -87,7 +107,11 @@ def _reason(reason: Reason | None, faults: Sequence[Fault]) -> tuple[str, ...]:
     )
     if told or reason is None:
         return ()
-    return (f"{_reason_text(reason)}{f'. {reason.hint}' if reason.hint else ''}",)
+    return (_whole_reason(reason),)
+
+
+def _whole_reason(reason: Reason) -> str:
+    return f"{_reason_text(reason)}{f'. {reason.hint}' if reason.hint else ''}"
 
 
 def _is_imported(block: Block) -> bool:
@@ -124,7 +148,7 @@ def _precision_numbers(block: PrecisionBlock) -> str:
         of = f" of {block.elements:,}" if block.elements else ""
         parts.append(f"{block.mismatched_elements:,}{of} elements out of tolerance")
     if block.max_abs_error is None:
-        parts.append(f"max abs error: {absent(block, 'max_abs_error')}")
+        parts.append(f"max abs error not known ({absent(block, 'max_abs_error').replace('_', ' ')})")
     else:
         tolerance = ""
         if block.atol is not None and block.rtol is not None:
@@ -160,22 +184,40 @@ def _integrity(block: IntegrityBlock) -> Verdict | None:
     return Verdict(label="SUSPECT", text=text, tone="bad", more=more)
 
 
-def _timing(block: TimingBlock, faults: Sequence[Fault], *, wrong: bool) -> Verdict | None:
+def _disbelief(blocks: Blocks) -> str:
+    """Why the speed of this kernel counts for nothing."""
+    checks = [one.name for one in blocks.integrity.checks or () if one.passed is False and one.severity == "fail"]
+    wrong = ["the result is wrong"] if blocks.precision.passed is False else []
+    return "; ".join((*wrong, *([f"integrity failed ({', '.join(checks)})"] if checks else [])))
+
+
+def _timing(block: TimingBlock, disbelief: str) -> Verdict | None:
+    """The speedup, and in the next line why it is in doubt where it is.
+
+    Args:
+        block: the block.
+        disbelief: why it counts for nothing; empty where it counts.
+    """
     if _is_imported(block):
         return None
     if block.kernel_us is None or block.headline_view is None or block.headline_cache is None:
         return Verdict(label="UNTIMED", text=_reason_text(block.reason), tone="doubt")
     where = view_name(block.headline_view, block.headline_cache)
     kernel = quantities.duration(block.kernel_us)
-    doubt = "" if block.status == "ok" else "?"
-    more = (f"measured by {block.method}", *_reason(block.reason, faults))
+    doubt = "?" if block.status != "ok" or disbelief else ""
+    untold = block.reason is not None and not (disbelief and block.reason.code == FAILED)
+    why: tuple[str, ...] = (_whole_reason(block.reason),) if untold and block.reason is not None else ()
+    why += (f"not to be believed: {disbelief}",) if disbelief and block.speedup is None else ()
+    measured = f"measured by {block.method}"
     if block.speedup is None or block.ref_us is None:
         text = f"kernel {kernel} ({where}); no speedup: {absent(block, 'speedup')}"
-        return Verdict(label=f"TIME{doubt}", text=text, tone="plain", more=more)
-    text = f"{quantities.factor(block.speedup, 4)}{_interval(block)} by {where}{', of a wrong result' if wrong else ''}"
-    tone: Tone = "doubt" if doubt or wrong or block.speedup < 1 else "good"
+        return Verdict(label=f"TIME{doubt}", text=text, tone="plain", more=(*why, measured))
+    text = f"{quantities.factor(block.speedup, 4)}{_interval(block)} by {where}"
+    if disbelief:
+        text = f"not to be believed: {disbelief}; {text}"
+    tone: Tone = "doubt" if doubt else "plain" if block.speedup < 1 else "good"
     times = f"kernel {kernel}, reference {quantities.duration(block.ref_us)}"
-    return Verdict(label=f"SPEEDUP{doubt}", text=text, tone=tone, more=(times, *more))
+    return Verdict(label=f"SPEEDUP{doubt}", text=text, tone=tone, more=(*why, times, measured))
 
 
 def _interval(block: TimingBlock) -> str:
@@ -220,7 +262,21 @@ def _floor(block: SolBlock) -> Verdict | None:
         silent = why in _NOT_ASKED or block.status in ("skipped", "failed")
         return None if silent else Verdict(label="FLOOR", text=f"not known ({why})", tone="doubt")
     kind = _FLOOR_KINDS.get(block.floor_kind or "", "")
-    room = "" if not block.headroom or block.headroom < 1 else f"; at most {quantities.factor(block.headroom)} to gain"
-    least = f"; the floor is {quantities.duration(block.floor_us)}{kind}"
-    reached = f"{quantities.share(block.task_score * 100)} of the best possible speed"
-    return Verdict(label="FLOOR", text=f"{reached}{least}{room}", tone="plain")
+    below = next((one.message for one in block.warnings if one.code == FLOOR_BELOW_LAUNCH), None)
+    least = f"; {below or f'the floor is {quantities.duration(block.floor_us)}{kind}'}"
+    return Verdict(label="FLOOR", text=f"{_reached(block, block.task_score)}{least}{_room(block)}", tone="plain")
+
+
+def _reached(block: SolBlock, score: float) -> str:
+    estimated = block.floor_kind == _ESTIMATE
+    if score > 1:
+        return "faster than the estimated floor: the estimate is too high" if estimated else "faster than the floor"
+    return f"{quantities.share(score * 100)} of the {'estimated best' if estimated else 'best possible'} speed"
+
+
+def _room(block: SolBlock) -> str:
+    """The most that is to gain, where the floor bounds it: not where it may be too high, or lies below any launch."""
+    bounded = block.floor_kind != _ESTIMATE and all(one.code != FLOOR_BELOW_LAUNCH for one in block.warnings)
+    if not bounded or not block.headroom or block.headroom < 1:
+        return ""
+    return f"; at most {quantities.factor(block.headroom)} to gain"
