@@ -203,3 +203,14 @@ def test_where_the_floor_is_below_any_launch_no_room_is_promised() -> None:
     text = " ".join(shown(capture).split())
     assert "is less than a kernel that does nothing takes (0.9 us)" in text.split("FLOOR")[1][:200]
     assert "to gain" not in text
+
+
+def test_a_wrong_kernel_under_the_floor_does_not_make_the_floor_wrong() -> None:
+    report = build_report(captures.wrong_kernel())
+    sol = msgspec.structs.replace(
+        report.blocks.sol, status="ok", floor_us=10.0, task_score=6.25, headroom=0.16, floor_kind="upper_estimate"
+    )
+    changed = msgspec.structs.replace(report, blocks=msgspec.structs.replace(report.blocks, sol=sol))
+    text = " ".join(render(changed).split())
+    assert "faster than the estimated floor, which counts for nothing: the result is wrong" in text
+    assert "the estimate is too high" not in text

@@ -9,6 +9,7 @@ from typing import Final
 from kprof.comparison.records import Comparison, KernelGroup, KernelMatch, MetricChange, Subject, Value
 from kprof.comparison.records import Verdict as Judged
 from kprof.comparison.words import share
+from kprof.evidence import SIDE_NAMES
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, Table, Tone, Verdict, plural
 
@@ -186,7 +187,7 @@ def _match_row(one: KernelMatch) -> tuple[str, ...]:
     words = [each.replace("_", " ") if each else "not known" for each in (one.a.bound, one.b.bound)]
     return (
         one.b.name,
-        f"{one.b.side or ''}{mark}",
+        f"{SIDE_NAMES[one.b.side] if one.b.side else ''}{mark}",
         f"{one.b.launches}" if runs.outcome == "same" else f"{one.a.launches} to {one.b.launches}",
         _known(one.a.total_us, "us"),
         _known(one.b.total_us, "us"),
@@ -213,7 +214,7 @@ def _only(which: str, groups: Sequence[KernelGroup], most: int) -> Section | Non
     rows = tuple(
         (
             one.name,
-            one.side or "",
+            SIDE_NAMES[one.side] if one.side else "",
             str(one.launches),
             _known(one.total_us, "us"),
             "not known" if one.grid is None else quantities.extent(one.grid),

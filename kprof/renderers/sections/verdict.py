@@ -47,14 +47,14 @@ def view_name(view: str, cache: str) -> str:
 def verdicts(report: Report) -> list[Verdict]:
     """The verdict on the run, what failed first."""
     blocks, faults = report.blocks, report.faults
-    wrong = blocks.precision.passed is False
+    disbelief = _disbelief(blocks)
     found = [
         *_faults(faults, report.workload),
         _integrity(blocks.integrity),
         _precision(blocks.precision, faults),
-        _timing(blocks.timing, _disbelief(blocks) if wrong or blocks.integrity.passed is False else ""),
+        _timing(blocks.timing, disbelief),
         _bound(blocks.bottleneck),
-        _floor(blocks.sol),
+        _floor(blocks.sol, disbelief),
     ]
     return [one for one in found if one is not None]
 
@@ -255,7 +255,7 @@ def evidence(one: Evidence) -> str:
     return f"{name}: {value}{of_peak}{border}"
 
 
-def _floor(block: SolBlock) -> Verdict | None:
+def _floor(block: SolBlock, disbelief: str) -> Verdict | None:
     """How far it is to the least time that the task could take."""
     if block.floor_us is None or block.task_score is None:
         why = absent(block, "floor_us" if block.floor_us is None else "task_score")
@@ -264,11 +264,15 @@ def _floor(block: SolBlock) -> Verdict | None:
     kind = _FLOOR_KINDS.get(block.floor_kind or "", "")
     below = next((one.message for one in block.warnings if one.code == FLOOR_BELOW_LAUNCH), None)
     least = f"; {below or f'the floor is {quantities.duration(block.floor_us)}{kind}'}"
-    return Verdict(label="FLOOR", text=f"{_reached(block, block.task_score)}{least}{_room(block)}", tone="plain")
+    return Verdict(
+        label="FLOOR", text=f"{_reached(block, block.task_score, disbelief)}{least}{_room(block)}", tone="plain"
+    )
 
 
-def _reached(block: SolBlock, score: float) -> str:
+def _reached(block: SolBlock, score: float, disbelief: str) -> str:
     estimated = block.floor_kind == _ESTIMATE
+    if score > 1 and disbelief:
+        return f"faster than the {'estimated ' if estimated else ''}floor, which counts for nothing: {disbelief}"
     if score > 1:
         return "faster than the estimated floor: the estimate is too high" if estimated else "faster than the floor"
     return f"{quantities.share(score * 100)} of the {'estimated best' if estimated else 'best possible'} speed"
