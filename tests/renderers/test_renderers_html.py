@@ -320,3 +320,12 @@ def test_a_report_of_an_older_kprof_still_makes_a_page() -> None:
     roofline = msgspec.structs.replace(report.blocks.roofline, ridges=None, reasons={"ridges": "not_in_report"})
     old = msgspec.structs.replace(report, blocks=msgspec.structs.replace(report.blocks, roofline=roofline))
     assert "not in report" in render(old)
+
+
+def test_a_kernel_that_is_merely_slower_is_not_doubted() -> None:
+    slow = captures.series("host", "warm", 180.0, 90.0)
+    timing = msgspec.structs.replace(captures.cpu_run().timing, series=(slow,))
+    page = render(build_report(captures.cpu_run(timing=timing)))
+    (card,) = (one for one in page.split("<article")[1:] if "SPEEDUP" in one.split("</h3>")[0])
+    assert card.startswith(' class="card tone-plain"')
+    assert "<p>slower than the reference (95 %" in card

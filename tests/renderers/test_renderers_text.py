@@ -214,3 +214,8 @@ def test_a_wrong_kernel_under_the_floor_does_not_make_the_floor_wrong() -> None:
     text = " ".join(render(changed).split())
     assert "faster than the estimated floor, which counts for nothing: the result is wrong" in text
     assert "the estimate is too high" not in text
+
+
+def test_where_more_launches_are_is_said_as_it_is() -> None:
+    text = shown(load_capture(DATA / "h200" / "cuda_naive_4x10x32.json"))
+    assert "and 4 more in the report; --format csv has every launch" in text
