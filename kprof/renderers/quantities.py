@@ -6,6 +6,7 @@ Numbers keep three or four significant digits whatever their size, so that nothi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
