@@ -52,6 +52,9 @@ class Limits:
     from 36 us up."""
     sector_bytes: float = 32.01
     """Of a sector, which has 32."""
+    sectors: float = 32.5
+    """Sectors of a request of global memory: a warp has 32 threads, and what one of them accesses is aligned and in one
+    sector."""
     threads: float = 32.01
     """Threads of an instruction: a warp has 32."""
     active_ratio: float = 1.02
@@ -201,6 +204,14 @@ def _warps(q: Quantities, limits: Limits) -> Iterator[_Broken]:
         used = getattr(q, name)
         if used is not None and used > limits.sector_bytes:
             yield _Broken("bytes_over_sector", f"{name} is {used:.4g}; a sector has 32", (name,))
+    for kind in ("load", "store"):
+        names = tuple(f"{kind}_{name}" for name in ("sectors_per_request", "sectors", "requests"))
+        stated, sectors, requests = (getattr(q, name) for name in names)
+        counted = sectors / requests if sectors is not None and requests else None
+        most = max((one for one in (stated, counted) if one is not None), default=0.0)
+        if most > limits.sectors:
+            message = f"a {kind} request took {most:.4g} sectors; a warp has 32 threads"
+            yield _Broken("sectors_over_request", message, names)
     if q.issue_active_ratio is not None and q.issue_active_ratio > limits.issue_ratio:
         message = f"a scheduler issued {q.issue_active_ratio:.4g} instructions a cycle, of 1 at most"
         yield _Broken("issue_over_one", message, ("issue_active_ratio",))

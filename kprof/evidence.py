@@ -16,6 +16,9 @@ SIDE_NAMES: Final[dict[Side, str]] = {"kernel": "kernel", "ref": "reference"}
 Stage = Literal[
     "load", "build", "precision", "timing", "integrity", "memory", "floor", "launches", "counters", "sanitizer"
 ]
+LEAST_TIME_US: Final = 1e-3
+"""A time under this is none: a nanosecond is the finest step of any clock that is read, and less than a clock cycle
+of a GPU."""
 Cache = Literal["cold", "warm"]
 Timer = Literal["cupti", "event", "graph", "host", "host_stream"]
 STAGES: Final[tuple[Stage, ...]] = (

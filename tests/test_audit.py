@@ -19,6 +19,7 @@ GEMM = quantities_of("library-kernels", 0)
 COPY = probe("dram_copy")
 TINY = probe("logsumexp_kernel")
 FP32 = ("fp32_add", "fp32_mul", "fp32_fma", "fp32_add2", "fp32_mul2", "fp32_fma2")
+LOADS = ("load_sectors_per_request", "load_sectors", "load_requests")
 DRAM = ("dram_bytes", "dram_read_bytes", "dram_write_bytes")
 
 
@@ -63,6 +64,7 @@ def test_recorded_short_kernels_whose_passes_disagree() -> None:
         (GEMM, {"tensor_flop": {"bf16": -1.0}}, "negative_value", ("tensor_flop",)),
         (COPY, {"theoretical_occupancy_pct": 95.4}, "occupancy_over_theoretical", ("occupancy_pct",)),
         (COPY, {"issue_active_ratio": 1.06}, "issue_over_one", ("issue_active_ratio",)),
+        (COPY, {"load_sectors": 1000.0, "load_requests": 2.0}, "sectors_over_request", LOADS),
         (COPY, {"threads_per_instruction": 32.1}, "threads_over_warp", ("threads_per_instruction",)),
         (COPY, {"sm_clock_hz": 2.01e9}, "implausible_clock", ("sm_clock_hz",)),
         (COPY, {"sm_clock_hz": 1980.0}, "implausible_clock", ("sm_clock_hz",)),

@@ -15,10 +15,11 @@ from kprof.bottleneck.processor import ProcessorCall, processor_verdict
 from kprof.bottleneck.verdict import Verdict
 from kprof.bottleneck.workload import HostShare
 from kprof.capture import Capture
-from kprof.evidence import SIDE_NAMES, Cache, Reason, Side
+from kprof.evidence import LEAST_TIME_US, SIDE_NAMES, Cache, Reason, Side
 from kprof.floor import EMPTY_KERNEL_US, NO_ROOF, Floor, task_floor
 from kprof.roofline import MEASURED, RoofChoice
 
+_NOT_A_TIME: Final = "impossible_time"
 FLUSHED: Final = "all"
 """ncu's cache control that empties the caches before every pass."""
 
@@ -65,15 +66,24 @@ class Task:
         return TaskTime(
             floor=self.floor(self.timing.headline_cache or "cold"),
             floor_absent=self._floor_absent(),
-            kernel_us=self.timing.kernel_us,
-            time_absent=self.timing.reasons.get("kernel_us", "not_collected"),
+            kernel_us=self._kernel_us,
+            time_absent=self.timing.reasons.get("kernel_us", _NOT_A_TIME if self._has_no_time else "not_collected"),
             empty_us=EMPTY_KERNEL_US if on_cuda(self.capture) else self._overhead_us,
         )
 
     @property
+    def _has_no_time(self) -> bool:
+        """The headline is a number, and no time."""
+        return self.timing.kernel_us is not None and self.timing.kernel_us < LEAST_TIME_US
+
+    @property
+    def _kernel_us(self) -> float | None:
+        return None if self._has_no_time else self.timing.kernel_us
+
+    @property
     def headroom(self) -> float | None:
         """How many times as fast the task could be done at most; None where the floor may be too high to say."""
-        floor, kernel_us = self.floor(self.timing.headline_cache or "cold"), self.timing.kernel_us
+        floor, kernel_us = self.floor(self.timing.headline_cache or "cold"), self._kernel_us
         if floor is None or not floor.us or kernel_us is None or floor.kind == "upper_estimate":
             return None
         return kernel_us / floor.us

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from kprof.comparison.noise import SHORT_US, STALL_POINTS, repeatability_pct
 from kprof.comparison.records import MetricChange, Outcome, Value
 from kprof.gates.change import Change
 from kprof.gates.noise import noise_of
 from kprof.gates.paths import MetricPath, look_up, parse_path, part
+from kprof.gates.possible import IMPOSSIBLE_TIME
 
 METRICS: Final[tuple[tuple[str, str], ...]] = (
     ("timing.kernel_us", "kernel time"),
@@ -80,8 +83,12 @@ def metric_changes(a: dict[str, Any], b: dict[str, Any]) -> tuple[MetricChange, 
 
 def _change(text: str, label: str, a: dict[str, Any], b: dict[str, Any]) -> MetricChange:
     path = parse_path(text)
-    one, other = (look_up(each, path)[0].value for each in (a, b))
+    found = [look_up(each, path)[0] for each in (a, b)]
+    one, other = (each.value for each in found)
     codes = [_why_null(path, each) for each in (a, b)]
+    if any(each.code == IMPOSSIBLE_TIME for each in found):
+        named = (text, label, path.field.unit, None)
+        return msgspec.structs.replace(compared(named, (one, other), noise_pct=0.0), change_pct=None, outcome="unknown")
     if text in _WITH_SAMPLES and _numbers(one, other):
         sampled = _by_samples(path, label, a, b)
         if sampled is not None:

@@ -1,4 +1,8 @@
-"""Which kernels of two reports are the same one: by name, grid and block; what is left over by the name alone."""
+"""Which kernels of two reports are the same one: by name, grid and block; what is left over by the name alone.
+
+Launches of different devices are never added up. Of two reports of one device each, it is the same one whatever its
+index in the process; of others, kernels match within a device.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ _MOST_IDS: Final = 100
 
 
 def kernel_groups(kernels: Iterable[KernelLaunch]) -> list[KernelGroup]:
-    """Launches of one kernel with one configuration together, the reference's last, most time first."""
+    """Launches of one kernel with one configuration on one device together, the reference's last, most time first."""
     together: dict[Hashable, list[KernelLaunch]] = {}
     for one in kernels:
-        together.setdefault((one.side, one.name, one.grid, one.block), []).append(one)
+        together.setdefault((one.side, one.device, one.name, one.grid, one.block), []).append(one)
     groups = [_group(launches) for launches in together.values()]
     return sorted(groups, key=lambda group: (group.side == "ref", -(group.total_us or 0.0)))
 
@@ -28,6 +32,7 @@ def _group(launches: Sequence[KernelLaunch]) -> KernelGroup:
     return KernelGroup(
         name=longest.name,
         side=longest.side,
+        device=longest.device,
         grid=longest.grid,
         block=longest.block,
         launches=len(launches),
@@ -52,8 +57,13 @@ def match_kernels(
     a: list[KernelGroup], b: list[KernelGroup]
 ) -> tuple[list[KernelMatch], list[KernelGroup], list[KernelGroup]]:
     """Matches, what only ``b`` has, what only ``a`` has."""
-    exact, a, b = _matched(a, b, "configuration", lambda one: (one.side, one.name, one.grid, one.block))
-    named, a, b = _matched(a, b, "name", lambda one: (one.side, one.name))
+    several = any(len({one.device for one in groups}) > 1 for groups in (a, b))
+
+    def place(one: KernelGroup) -> Hashable:
+        return one.side, one.device if several else None
+
+    exact, a, b = _matched(a, b, "configuration", lambda one: (place(one), one.name, one.grid, one.block))
+    named, a, b = _matched(a, b, "name", lambda one: (place(one), one.name))
     matches = sorted((*exact, *named), key=_order)
     return matches, b, a
 

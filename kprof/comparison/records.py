@@ -82,10 +82,11 @@ class Explanation(Record, frozen=True, kw_only=True):
 
 
 class KernelGroup(Record, frozen=True, kw_only=True):
-    """Launches of one kernel with one grid and block, in one report."""
+    """Launches of one kernel with one grid and block on one device, in one report."""
 
     name: str
     side: Side | None
+    device: Annotated[int | None, _told("Index of the device in its process; null: the run's own.")]
     grid: tuple[int, int, int] | None
     block: tuple[int, int, int] | None
     launches: int

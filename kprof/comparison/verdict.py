@@ -9,8 +9,9 @@ from kprof.comparison.records import Difference, MetricChange, Verdict, VerdictC
 from kprof.evidence import Reason
 from kprof.gates.change import CONFIDENCE
 from kprof.gates.noise import noise_of
-from kprof.gates.paths import parse_path, part
+from kprof.gates.paths import finite, parse_path, part
 from kprof.gates.plausible import in_words, leaps, past_the_floor, wrong_result
+from kprof.gates.possible import impossible
 
 _WIDEST: Final = 2.0
 """An interval of the speedup that holds 1 and spans more than this factor tells neither same from other."""
@@ -40,9 +41,19 @@ def verdict(
     wrong = [(which, told) for which, one in (("a", a), ("b", b)) if (told := wrong_result(one)) is not None]
     if wrong:
         return _without("wrong_result", "; ".join(f"{which}: {told}" for which, told in wrong))
+    nothing = _no_times(time)
+    if nothing:
+        return _without("no_time", f"no time of the kernel in {' and '.join(nothing)}")
     if time is None or time.change_pct is None:
         return _without("no_time", _why_no_time(time))
     return _timed(a, b, time, barred)
+
+
+def _no_times(time: MetricChange | None) -> list[str]:
+    """The reports whose number is not a time: 0, or less."""
+    numbers = [("a", finite(time.a)), ("b", finite(time.b))] if time is not None else []
+    told = ((which, impossible("kernel_us", number)) for which, number in numbers if number is not None)
+    return [f"{which} ({broken[1]})" for which, broken in told if broken is not None]
 
 
 def _without(code: VerdictCode, text: str) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from kprof.counter_evidence import COUNTER_BLOCKS
@@ -13,6 +14,7 @@ _CLOCK_POLICIES: Final = ("applications_clocks_setting", "sync_boost", "display_
 _NO_COUNTERS: Final = frozenset({"task_score", "floor_us", "floor_bytes", "floor_flop", "floor_kind", "headroom"})
 """Fields of the block ``sol`` that need no counters."""
 
+_RELEASE: Final = re.compile(r"\d+(?:\.\d+){1,2}")
 UNKNOWN: Final = "not known"
 """What a difference says of a null."""
 
@@ -125,9 +127,15 @@ def _clock_policy(report: dict[str, Any]) -> list[str] | None:
 def _ncu(report: dict[str, Any]) -> dict[str, Any]:
     counters = report.get("counters")
     return {
-        "ncu": part(report, "environment", "ncu") or part(counters, "ncu_version"),
+        "ncu": _release(part(report, "environment", "ncu") or part(counters, "ncu_version")),
         **{f"ncu_{name}": part(counters, name) for name in ("clock_control", "cache_control", "replay_mode")},
     }
+
+
+def _release(version: Any) -> Any:
+    """``2025.3.1`` of ``2025.3.1.0 (build 36398880)``: reports and the program itself say it at different lengths."""
+    matched = _RELEASE.match(version) if isinstance(version, str) else None
+    return matched[0] if matched else version
 
 
 def _timer_differences(path: MetricPath, report: dict[str, Any], baseline: dict[str, Any]) -> tuple[Difference, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kprof.errors import UsageError
 from kprof.evidence import Record, Side
 from kprof.gates.fields import Field, NoSuchField, Step, block_field, launch_field
+from kprof.gates.possible import impossible
 from kprof.verdicts import Scalar
 from kprof.yamlfile import dotted
 
@@ -102,11 +103,11 @@ def _steps(text: str, rest: str) -> tuple[Step, ...]:
 def look_up(report: dict[str, Any], path: MetricPath) -> list[Found]:
     """What ``report`` has at ``path``: one value, or one a launch where the path means several. Never empty."""
     if path.launch is None:
-        return [_checked(_in_blocks(report, path.steps), path.field)]
+        return [_checked(_in_blocks(report, path.steps), path)]
     entries = list(_launches(report, path.launch))
     if not entries:
         return [_no_launch(report, path.launch)]
-    return [_checked(_in_launch(entry, path.steps), path.field) for entry in entries]
+    return [_checked(_in_launch(entry, path.steps), path) for entry in entries]
 
 
 def part(value: Any, *names: Step) -> Any:
@@ -163,9 +164,9 @@ def _because(why: object) -> str:
     return f" ({why})" if isinstance(why, str) else ""
 
 
-def _checked(found: Found, field: Field) -> Found:
-    """The value is of the field's type, and a number is finite."""
-    value = found.value
+def _checked(found: Found, path: MetricPath) -> Found:
+    """The value is of the field's type, and a number is finite and possible."""
+    value, field = found.value, path.field
     if value is None:
         return found
     fits = {
@@ -175,7 +176,7 @@ def _checked(found: Found, field: Field) -> Found:
         "integer": finite(value) is not None,
     }
     if any(fits[kind] for kind in field.kinds):
-        return found
+        return found if found.code else _possible(found, path)
     expected = "a finite number" if field.is_number else " or ".join(sorted(field.kinds))
     shown = value if isinstance(value, (str, int, float)) else type(value).__name__
     return Found(
@@ -183,6 +184,13 @@ def _checked(found: Found, field: Field) -> Found:
         code="not_a_number" if field.is_number else "wrong_type",
         problem=f"found {shown!r}, expected {expected}",
     )
+
+
+def _possible(found: Found, path: MetricPath) -> Found:
+    number = finite(found.value) if path.field.is_number else None
+    name = next((step for step in reversed(path.steps) if isinstance(step, str)), "")
+    broken = impossible(name, number) if number is not None else None
+    return found if broken is None else Found(value=found.value, code=broken[0], problem=broken[1])
 
 
 def finite(value: object) -> float | None:

@@ -26,7 +26,10 @@ Operator = Literal["<", "<=", ">", ">=", "==", "!="]
 DEFAULT_REGRESSIONS: Final = {"timing.kernel_us": "1%"}
 """What is held against a baseline where the thresholds file does not say."""
 _PARTS: Final = ("thresholds", "regressions")
-_EXPRESSION: Final = re.compile(r"\s*(?P<path>.+?)\s*(?P<operator>[<>=!]+)\s*(?P<literal>[^<>=!].*?)\s*")
+_EXPRESSION: Final = re.compile(
+    r"\s*(?P<path>kernels\[.+\]\.[^<>=!]+?|.+?)\s*(?P<operator>[<>=!]+)\s*(?P<literal>[^<>=!].*?)\s*"
+)
+"""The name of a kernel may hold operators: ``kernels[operator<=].duration_us <= 3``."""
 _SETTINGS: Final = ("tolerance", "better")
 _FORM: Final = "Write: path op value, with op one of < <= > >= == !="
 _TOLERANCE_FORM: Final = "Write a tolerance such as 3%, 0.5 us, or 3% and 0.5 us."

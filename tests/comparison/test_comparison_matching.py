@@ -21,8 +21,9 @@ def launch(
     grid: Extent = (2, 1, 1),
     side: Side | None = "kernel",
     block: Extent = (256, 1, 1),
+    device: int | None = None,
 ) -> KernelLaunch:
-    return msgspec.structs.replace(LAUNCH, name=name, duration_us=us, grid=grid, side=side, block=block)
+    return msgspec.structs.replace(LAUNCH, name=name, duration_us=us, grid=grid, side=side, block=block, device=device)
 
 
 def matched(a: list[KernelLaunch], b: list[KernelLaunch]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
@@ -75,3 +76,18 @@ def test_nothing_is_lost_and_many_launches_take_no_time() -> None:
     assert time.perf_counter() - began < 10
     assert sum(one.a.launches for one in matches) + sum(one.launches for one in removed) == 10_000
     assert sum(one.b.launches for one in matches) + sum(one.launches for one in added) == 10_000
+
+
+def test_launches_of_two_devices_are_two_kernels() -> None:
+    both = kernel_groups([launch("k", 3.0, device=0), launch("k", 5.0, device=1), launch("k", 2.0, device=0)])
+    assert sorted((one.device, one.launches, one.total_us) for one in both) == [(0, 2, 5.0), (1, 1, 5.0)]
+    matches, added, removed = match_kernels(both, kernel_groups([launch("k", 7.0, device=1)]))
+    assert [(one.a.device, one.b.device) for one in matches] == [(1, 1)]
+    assert (added, [one.device for one in removed]) == ([], [0])
+
+
+def test_the_only_device_of_a_report_is_the_same_whatever_its_index() -> None:
+    pairs, added, removed = matched([launch("k", device=0)], [launch("k", device=3)])
+    assert (pairs, added, removed) == ([("k", "configuration")], [], [])
+    pairs, _, _ = matched([launch("k", device=None)], [launch("k", device=0)])
+    assert pairs == [("k", "configuration")]

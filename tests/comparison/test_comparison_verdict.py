@@ -134,6 +134,23 @@ def test_without_a_time_there_is_no_verdict_and_the_reason_is_told() -> None:
     assert "b (build_failed)" in found.verdict.text
 
 
+@pytest.mark.parametrize("us", [0.0, -1.0, 1e-300])
+def test_what_is_no_time_is_neither_faster_nor_slower(us: float) -> None:
+    none = changed(naive(), blocks__timing__kernel_us=us)
+    for a, b, which in ((naive(), none, "b"), (none, naive(), "a")):
+        found = compared(a, b)
+        assert (found.verdict.code, found.verdict.speedup) == ("no_time", None)
+        assert found.verdict.text.startswith(f"no time of the kernel in {which} (")
+        (change,) = [one for one in found.changes if one.path == "timing.kernel_us"]
+        assert (change.outcome, change.change_pct) == ("unknown", None)
+
+
+def test_a_release_of_ncu_is_the_same_however_long_it_is_written() -> None:
+    short, long, other = (changed(naive(), environment__ncu=one) for one in ("2025.3.1", "2025.3.1.0", "2025.4.0.0"))
+    assert compared(short, long).differences == ()
+    assert [one.name for one in compared(short, other).differences] == ["ncu"]
+
+
 def test_shapes_of_a_recorded_run() -> None:
     found = compared(naive(), recorded("cuda_naive_4x10x32"))
     assert [one.name for one in found.differences if one.bars_verdict] == ["overrides", "shapes"]

@@ -118,6 +118,31 @@ def test_a_time_under_the_floor_is_suspicious() -> None:
     assert verdict("timing.kernel_us < 12", report).verdict == "pass"
 
 
+@pytest.mark.parametrize("us", [0.0, -1.0, 1e-300])
+def test_what_is_no_time_passes_nothing(us: float) -> None:
+    report = recorded()
+    report["blocks"]["timing"]["kernel_us"] = us
+    report["kernels"][0]["duration_us"] = us
+    for text in ("timing.kernel_us <= 12 us", "timing.kernel_us >= -5 us", "kernels[logsumexp_kernel].duration_us < 1"):
+        found = verdict(text, report)
+        assert (found.verdict, found.code) == ("inconclusive", "impossible_time")
+
+
+@pytest.mark.parametrize(("pct", "word"), [(150.0, "inconclusive"), (-1.0, "inconclusive"), (100.01, "pass")])
+def test_more_than_all_of_a_whole_passes_nothing(pct: float, word: str) -> None:
+    report = recorded()
+    report["blocks"]["caches"] = {"status": "ok", "l2_hit_pct": pct, "reasons": {}}
+    found = verdict("caches.l2_hit_pct >= 90" if pct > 0 else "caches.l2_hit_pct <= 90", report)
+    assert (found.verdict, found.value) == (word, pct)
+
+
+def test_a_name_may_hold_operators() -> None:
+    report = recorded()
+    report["kernels"][0].update(name="operator<=", duration_us=2.0)
+    assert verdict("kernels[operator<=].duration_us <= 3", report).verdict == "pass"
+    assert verdict("kernels[operator<=].duration_us<=1", report).verdict == "fail"
+
+
 def test_of_several_launches_the_worst_counts() -> None:
     report = recorded()
     times = [one["duration_us"] for one in report["kernels"] if one["name"] == "vectorized_elementwise_kernel"]

@@ -11,7 +11,7 @@ from kprof.blocks.timing.device_time import KNOWN, METHODS, all_series, off_curr
 from kprof.blocks.timing.view_times import DevicePair, device_method, ratio
 from kprof.blocks.timing.views import DeviceView
 from kprof.capture import Capture
-from kprof.evidence import Cache, Reason, Record, Timer
+from kprof.evidence import LEAST_TIME_US, Cache, Reason, Record, Timer
 from kprof.statistics import bootstrap_ratio_of_medians, median
 
 NO_HEADLINE: Final = "no_headline"
@@ -108,6 +108,9 @@ def judge(capture: Capture, made: Headline, view: DeviceView) -> Absence | None:
         return Absence(status="failed", reason=fault_reason(fault) if fault else missing)
     if fault is not None:
         return Absence(status="suspect", reason=fault_reason(fault))
+    none = [one for one in (made.kernel_us, made.ref_us) if one is not None and one < LEAST_TIME_US]
+    if none:
+        return Absence(status="suspect", reason=_impossible(none[0]))
     disagreement = next(disagreements(view, "cold"), None) if made.view == "device" else None
     if disagreement is not None:
         return Absence(status="suspect", reason=disagreement)
@@ -119,6 +122,14 @@ def judge(capture: Capture, made: Headline, view: DeviceView) -> Absence | None:
     if not made.trusted and not _confirmed(view):
         return Absence(status="suspect", reason=_untrusted(capture))
     return None
+
+
+def _impossible(time_us: float) -> Reason:
+    return Reason(
+        code="impossible_time",
+        message=f"a time of the headline is {time_us:g} us, which no clock can tell from nothing",
+        hint="Measure again; of times near 0 this is what is left when a timer's own bias is taken off.",
+    )
 
 
 def _confirmed(view: DeviceView) -> bool:

@@ -233,3 +233,12 @@ def test_not_requested() -> None:
     block = timing_block(h200_tiny(requested=("build",)))
     assert (block.status, block.kernel_us) == ("skipped", None)
     assert block.reasons["kernel_us"] == block.reasons["device.warm"] == "not_requested"
+
+
+@pytest.mark.parametrize("us", [0.0, -1.0, 1e-300])
+def test_a_time_that_no_clock_can_give_is_suspect(us: float) -> None:
+    capture = with_timing(cpu_run(), series=(series("host", "warm", 1.0, 1.0, kernel_us=(us,) * 9, ref_us=(us,) * 9),))
+    block = timing_block(capture)
+    assert (block.status, block.kernel_us) == ("suspect", us)
+    assert block.reason is not None
+    assert block.reason.code == "impossible_time"
