@@ -15,7 +15,7 @@ from kprof.blocks.base import (
     stage_absence,
 )
 from kprof.capture import Capture
-from kprof.evidence import MemoryEvidence, Side, SideMemory
+from kprof.evidence import MemoryEvidence, Reason, Side, SideMemory
 from kprof.metrics import metric
 
 SOURCE: Final = "torch's allocator"
@@ -59,9 +59,10 @@ def memory_block(capture: Capture) -> MemoryBlock:
         return absent_block(MemoryBlock, stage_absence(capture, "memory"), SOURCE)
     fault = capture.fault("memory")
     kernel_peak, ref_peak = _peak_mb(evidence.kernel), _peak_mb(evidence.ref)
+    reason = fault_reason(fault) if fault else _impossible(kernel_peak, ref_peak)
     block = MemoryBlock(
-        status="ok" if fault is None else ("failed" if kernel_peak is None else "suspect"),
-        reason=fault_reason(fault) if fault else None,
+        status="ok" if reason is None else ("failed" if kernel_peak is None else "suspect"),
+        reason=reason,
         source=SOURCE,
         kernel_peak_mb=kernel_peak,
         ref_peak_mb=ref_peak,
@@ -71,6 +72,14 @@ def memory_block(capture: Capture) -> MemoryBlock:
         method=evidence.method,
     )
     return finish(block, lambda path: _why_null(capture, evidence, path))
+
+
+def _impossible(*peaks_mb: float | None) -> Reason | None:
+    below = next((one for one in peaks_mb if one is not None and one < 0), None)
+    if below is None:
+        return None
+    message = f"a peak is {below:g} MB, below what was there before the call"
+    return Reason(code="negative_memory", message=message, hint="Measure again.")
 
 
 def _peak_mb(side: SideMemory | None) -> float | None:

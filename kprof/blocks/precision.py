@@ -23,6 +23,7 @@ INCONCLUSIVE: Final = {
 }
 """Mismatches that say nothing about the kernel, and what to do about each: neither a pass nor wrong."""
 """The same codes under the name that `kprof.commands.analyze` knows them by."""
+CONTRADICTORY: Final = "contradictory_evidence"
 _EAGER: Final = "comparison with the eager reference"
 _FP64: Final = "comparison with the reference run in fp64"
 _NO_REFERENCE: Final = Reason(
@@ -222,6 +223,10 @@ def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) ->
         return None, _suspect(Reason(code="weights_not_comparable", message=message, hint=hint))
     if unlike:
         return False, None
+    contradiction = _contradiction(evidence)
+    if contradiction is not None:
+        hint = "Measure again: a run of kprof writes no such record."
+        return None, _suspect(Reason(code=CONTRADICTORY, message=contradiction, hint=hint))
     if mismatches:
         first = mismatches[0]
         message = f"{first.where}: {first.message}"
@@ -231,6 +236,20 @@ def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) ->
         hint = "Choose inputs or parameters for which the reference's result varies."
         return True, _suspect(Reason(code="vacuous", message=message, hint=hint))
     return True, None
+
+
+def _contradiction(evidence: PrecisionEvidence) -> str | None:
+    """What cannot be true of trials that are said to agree; None: nothing."""
+    ran, agreed = _ran(evidence), _agreed(evidence)
+    if ran <= 0 or not 0 <= agreed <= ran:
+        return f"{agreed} trials agreed, of {ran} that ran to their end"
+    for trial in _all_trials(evidence):
+        mismatched = trial.mismatched_elements or 0
+        if not 0 <= mismatched <= trial.elements:
+            return f"{mismatched:,} elements are out of tolerance, of {trial.elements:,} that were compared"
+        if mismatched and not trial.mismatches:
+            return f"{mismatched:,} elements are out of tolerance in trials that are said to agree"
+    return None
 
 
 def _suspect(reason: Reason) -> Absence:
@@ -304,7 +323,7 @@ def _why_null(capture: Capture, evidence: PrecisionEvidence, path: str) -> str:
     mismatches = [mismatch.code for trial in _all_trials(evidence) for mismatch in trial.mismatches]
     if path == "passed":
         unequal = "weights_not_comparable" if evidence.weights == "not_comparable" else None
-        return fault.code if fault else (unequal or mismatches[0])
+        return fault.code if fault else (unequal or (CONTRADICTORY if _contradiction(evidence) else mismatches[0]))
     if path.endswith("_vs_fp64"):
         return evidence.fp64_reason.code if evidence.fp64_reason else (fault.code if fault else "not_collected")
     fixed = {"vacuous": "no_passing_trial", "poisoned": "not_poisoned", "weights": "not_collected"}

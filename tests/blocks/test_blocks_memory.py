@@ -68,3 +68,11 @@ def test_a_stage_that_failed_altogether() -> None:
     block = memory_block(captures.h200_tiny(faults=(fault,), memory=None))
     assert block.status == "failed"
     assert set(block.reasons.values()) == {"crashed"}
+
+
+def test_a_negative_peak_is_suspect() -> None:
+    evidence = MemoryEvidence(method="m", kernel=SideMemory(peak_bytes=100), ref=SideMemory(peak_bytes=-5_000_000))
+    block = memory_block(captures.h200_tiny(memory=evidence))
+    assert (block.status, block.ref_peak_mb) == ("suspect", -5.0)
+    assert block.reason is not None
+    assert block.reason.code == "negative_memory"

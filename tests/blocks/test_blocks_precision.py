@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import captures
 import msgspec
@@ -216,3 +217,21 @@ def test_deterministic_only_when_every_trial_was(seen: tuple[bool | None, ...], 
     block = block_of(precision(*(trial(seed, deterministic=one) for seed, one in enumerate(seen))))
     assert block.deterministic is told
     assert block.reasons.get("deterministic") == ("not_checked" if told is None else None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trials_run": 0, "trials_agreed": 5},
+        {"trials_run": 0, "trials_agreed": 0},
+        {"trials_run": 5, "trials_agreed": 500},
+        {"trials_run": 5, "trials_agreed": -1},
+        {"trials": (trial(1, mismatched_elements=7),)},
+        {"trials": (trial(1, mismatched_elements=-1),)},
+        {"trials": (trial(1, elements=-1),)},
+    ],
+)
+def test_trials_that_contradict_themselves_pass_nothing(changes: dict[str, Any]) -> None:
+    block = block_of(msgspec.structs.replace(precision(), **changes))
+    assert (block.status, block.passed, code(block)) == ("suspect", None, "contradictory_evidence")
+    assert block.reasons["passed"] == "contradictory_evidence"
