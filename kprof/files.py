@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import select
 import stat
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -14,6 +16,10 @@ from kprof.errors import InputFileError, UsageError
 
 MOST_BYTES: Final = 256 * 2**20
 """Read of a file at most: nothing that kprof reads whole comes near it, and ``/dev/zero`` has no end."""
+WRITER_WITHIN_S: Final = 10.0
+"""A pipe that has no writer after this time will have none."""
+_LOOK_EVERY_S: Final = 0.02
+_PIECE_BYTES: Final = 2**16
 _MOST_LOG_BYTES: Final = 4_000_000
 _ELSEWHERE: Final = "Give another place."
 
@@ -22,16 +28,43 @@ def read_whole(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """The content of a file, or of a pipe.
 
     Raises:
-        InputFileError: it cannot be read, or has more than ``most_bytes``.
+        InputFileError: it cannot be read, has more than ``most_bytes``, or is a pipe that nobody writes into.
     """
     try:
-        with path.open("rb") as stream:
-            data = stream.read(most_bytes + 1)
+        if stat.S_ISFIFO(path.stat().st_mode):
+            data = _read_pipe(path, most_bytes + 1)
+        else:
+            with path.open("rb") as stream:
+                data = stream.read(most_bytes + 1)
     except OSError as error:
         raise InputFileError(f"cannot read {path}: {error.strerror}", "Check the path.") from error
     if len(data) > most_bytes:
         raise InputFileError(f"{path} has more than {most_bytes / 1e6:.0f} MB: it is something else", "Check the path.")
     return data
+
+
+def _read_pipe(path: Path, most_bytes: int) -> bytes:
+    """What is written into a pipe. One who writes may take time, as ``<(kprof analyze ...)`` does, and has to exist."""
+    got = bytearray()
+    has_writer = False
+    deadline = time.monotonic() + WRITER_WITHIN_S
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as stream:
+        while len(got) < most_bytes:
+            piece = stream.read(min(_PIECE_BYTES, most_bytes - len(got)))
+            if piece is None:  # a writer is there, and has nothing yet
+                has_writer = True
+                select.select([stream], [], [])
+                continue
+            if not piece and has_writer:
+                break
+            has_writer = has_writer or bool(piece)
+            got += piece
+            if not has_writer and time.monotonic() > deadline:
+                message = f"{path} is a pipe that nobody wrote into for {WRITER_WITHIN_S:g} s"
+                raise InputFileError(message, "Start what writes into it first, or give a file.")
+            if not has_writer:
+                time.sleep(_LOOK_EVERY_S)
+    return bytes(got)
 
 
 def read_text(path: Path, most_bytes: int = _MOST_LOG_BYTES) -> str:

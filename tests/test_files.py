@@ -147,3 +147,23 @@ def test_one_file_under_two_names(tmp_path: Path) -> None:
 
 def _cannot(*_: object, **__: object) -> None:
     raise OSError(18, "Invalid cross-device link")
+
+
+def test_a_pipe_that_nobody_writes_into_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kprof.files.WRITER_WITHIN_S", 0.1)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(InputFileError, match="nobody wrote into"):
+        read_whole(fifo)
+
+
+def test_a_slow_writer_of_a_pipe_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kprof.files.WRITER_WITHIN_S", 5.0)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    script = 'sleep 0.2; exec 3>"$1"; printf one >&3; sleep 0.3; head -c 200000 /dev/zero >&3'
+    with subprocess.Popen(["sh", "-c", script, "sh", str(fifo)]):
+        assert read_whole(fifo) == b"one" + bytes(200_000)
+    endless = subprocess.Popen(["sh", "-c", 'cat /dev/zero >"$1"', "sh", str(fifo)], stderr=subprocess.DEVNULL)
+    with endless, pytest.raises(InputFileError, match="has more than"):
+        read_whole(fifo, 100_000)
