@@ -141,7 +141,8 @@ def exit_code(report: Report) -> int:
     """The exit code the report asks for, gates aside; see `measured_exit_code`."""
     heads = (FaultHead(fault.code, fault.stage, fault.side) for fault in report.faults)
     passed = (report.blocks.precision.passed, report.blocks.integrity.passed)
-    return measured_exit_code(heads, is_wrong=False in passed)
+    reason = report.blocks.timing.reason
+    return measured_exit_code(heads, is_wrong=False in passed, timing_code=reason.code if reason else None)
 
 
 def report_schema() -> dict[str, Any]:

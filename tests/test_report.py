@@ -15,7 +15,7 @@ import pytest
 import kprof
 from kprof.blocks.base import null_paths
 from kprof.capture import decode_capture, encode_capture
-from kprof.evidence import Fault
+from kprof.evidence import Fault, TimingEvidence
 from kprof.renderers.json import render, render_json
 from kprof.report import BLOCK_NAMES, Report, build_report, exit_code, report_schema
 
@@ -221,3 +221,13 @@ def test_a_fault_comes_before_a_wrong_result() -> None:
 
 def test_faults_keep_the_tail_of_the_output() -> None:
     assert build_report(captures.build_failure()).faults[0].detail.startswith("cuda.cu(12)")
+
+
+def test_timing_without_a_headline_could_not_measure() -> None:
+    report = build_report(captures.cpu_run())
+    assert report.blocks.timing.kernel_us is not None
+    assert exit_code(report) == 0
+    empty = msgspec.structs.replace(
+        captures.cpu_run(), timing=TimingEvidence(series=(captures.series("host_stream", "warm", 1.0, 1.0),))
+    )
+    assert exit_code(build_report(empty)) == 3

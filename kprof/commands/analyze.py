@@ -34,6 +34,7 @@ from kprof.commands.measured_roofs import read_ceilings, require_ceilings, with_
 from kprof.commands.report_options import FILE, ceilings_option, format_option, html_option, output_option, roof_option
 from kprof.counter_collection.options import CounterOptions
 from kprof.errors import CannotMeasureError, KprofError, UsageError, error_lines
+from kprof.exit_codes import NO_HEADLINE
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
 from kprof.progress import following
@@ -252,7 +253,9 @@ def _measure(plan: Plan, ceilings: CeilingsEvidence | None, quiet: bool) -> Capt
 
 def _say_why(report: Report, code: int) -> None:
     """One line and one hint, also where the summary is silenced."""
-    fault = report.faults[0] if report.faults and code != _WRONG else None
+    reason = report.blocks.timing.reason
+    no_time = reason if code != _WRONG and reason is not None and reason.code == NO_HEADLINE else None
+    fault = no_time or (report.faults[0] if report.faults and code != _WRONG else None)
     message, hint = (fault.message, fault.hint) if fault else _what_failed(report)
     style = Style()  # user code may have written part of the message: one line, no escapes
     click.echo(error_lines(style.clean(message), style.clean(hint)), err=True)

@@ -11,8 +11,9 @@ import msgspec
 from kprof.commands.delivery import format_for, put
 from kprof.commands.gate_options import GateRequest, gate_options, say_gates_failed, subject
 from kprof.errors import CannotMeasureError, UsageError, error_lines
-from kprof.exit_codes import FaultHead, measured_exit_code
+from kprof.exit_codes import NO_HEADLINE, FaultHead, measured_exit_code
 from kprof.files import require_outputs
+from kprof.gates.paths import part
 from kprof.gates.plausible import wrong_result
 from kprof.renderers import FORMATS, gate_markdown, gate_table
 from kprof.renderers.json import render_json
@@ -77,11 +78,14 @@ def _faults(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _say_fault(report: dict[str, Any]) -> None:
-    first, style = _faults(report)[0], Style()
+    reason = part(report, "blocks", "timing", "reason")
+    no_time = {"stage": "timing", **reason} if part(reason, "code") == NO_HEADLINE else None
+    first, style = no_time or _faults(report)[0], Style()
     message = style.clean(f"the report is of a run that failed: {first.get('stage')}: {first.get('message')}")
     click.echo(error_lines(message, style.clean(str(first.get("hint") or ""))), err=True)
 
 
 def _measured(report: dict[str, Any]) -> int:
     heads = [FaultHead(str(one.get("code")), str(one.get("stage")), one.get("side")) for one in _faults(report)]
-    return measured_exit_code(heads, is_wrong=wrong_result(report) is not None)
+    code = part(report, "blocks", "timing", "reason", "code")
+    return measured_exit_code(heads, is_wrong=wrong_result(report) is not None, timing_code=code)

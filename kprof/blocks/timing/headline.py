@@ -12,9 +12,9 @@ from kprof.blocks.timing.view_times import DevicePair, device_method, ratio
 from kprof.blocks.timing.views import DeviceView
 from kprof.capture import Capture
 from kprof.evidence import LEAST_TIME_US, Cache, Reason, Record, Timer
+from kprof.exit_codes import NO_HEADLINE
 from kprof.statistics import bootstrap_ratio_of_medians, median
 
-NO_HEADLINE: Final = "no_headline"
 TOO_SHORT: Final = Reason(
     code="too_short_for_events",
     message=f"only events were measured, and under {KNOWN.events_check_from_us:g} us they can read twice the true time",
