@@ -67,6 +67,7 @@ def load_workload(
     if ref_path is not None:
         guard.take(modules["ref"], ref)
         modules["kernel"] = load_module(kernel_path, "kernel")
+        guard.imported()
     init = initial_inputs(modules[source], source, asked.seed)
     kernel = construct(modules["kernel"], asked.entry, "kernel", init, asked.seed, device)
     warnings = settings.restore("kernel") if ref is not None else ()

@@ -1,12 +1,13 @@
 """What a kernel's file may not touch: clocks, torch, Python's own, kprof, the reference. Taken before it is loaded.
 
 Held against what stands there later, by identity. The code of kprof's and of the reference's functions is held too: it
-can be exchanged inside a function that stays the same.
+can be exchanged inside a function that stays the same. The reference's constants are compared by value.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
 import importlib
 import json
@@ -29,6 +30,7 @@ import torch.testing
 import torch.utils.deterministic
 from torch.overrides import _len_torch_function_stack  # type: ignore[attr-defined]
 
+from kprof.collectors.integrity.constants import Constants
 from kprof.collectors.precision.originals import replaced_functions
 from kprof.integrity_evidence import Patch, When
 
@@ -77,6 +79,8 @@ class Guard:
         self._held: dict[str, Any] = {}
         self._quick: list[tuple[Any, str, Any]] = []
         self._reference: Any = None
+        self._constants: Constants | None = None
+        self._by_import: list[str] = []
 
     def take(self, module: types.ModuleType | None, model: Any) -> None:
         """Hold what is there now.
@@ -86,24 +90,39 @@ class Guard:
             model: what it made.
         """
         self._reference = (module, model)
+        self._constants = Constants(module) if module is not None else None
         self._replaced = {name for name, _, _ in replaced_functions()}
         self._quick = [(owner, name, getattr(owner, name)) for owner, name in _QUICK]
         self._held = dict(self._watched())
+
+    def imported(self) -> None:
+        """The kernel's file has been imported, and the reference has not run since: whose constants are others now?"""
+        with self._originals():
+            self._by_import = self._constants.changed_at_import() if self._constants is not None else []
 
     def patches(self, when: When) -> tuple[Patch, ...]:
         """What is no longer what it was, by name."""
         if not self._held:
             return ()
-        # Looking takes Python's own functions, which may be replaced themselves: they are put in place meanwhile. No
-        # function is called before they are.
+        with self._originals() as theirs:
+            found = [f"builtins.{name}" for name in theirs]
+            return tuple(Patch(name=name, when=when) for name in sorted({*found, *self._changed()} - _OTHERS)[:_MOST])
+
+    @contextlib.contextmanager
+    def _originals(self) -> Iterator[dict[str, Any]]:
+        """Looking takes Python's own functions, which may be replaced themselves: they are put in place meanwhile.
+
+        Yields:
+            What stood in their place, by name.
+        """
+        # No function is called before they are in place.
         theirs = {}
         for name in _BUILTINS:
             if _NAMES.get(name) is not _BUILTINS[name]:
                 theirs[name] = _NAMES.get(name, _ABSENT)
                 _NAMES[name] = _BUILTINS[name]
         try:
-            found = [f"builtins.{name}" for name in theirs]
-            return tuple(Patch(name=name, when=when) for name in sorted({*found, *self._changed()} - _OTHERS)[:_MOST])
+            yield theirs
         finally:
             for name, value in theirs.items():
                 if value is _ABSENT:
@@ -124,7 +143,7 @@ class Guard:
             if name not in self._replaced and not _by_torch_itself(was, found)
         ]
         changed += [name for name in now if name not in self._held and name.startswith(_COUNTED)]
-        return changed
+        return changed + self._by_import + (self._constants.changed() if self._constants is not None else [])
 
     def replaced_now(self) -> list[str]:
         """Those of the few most wanted that are replaced at this moment: cheap enough for inside a call."""
