@@ -65,6 +65,40 @@ def _held_attributes(value: Any) -> dict[str, Any]:
     return held
 
 
+def changed_containers(before: Any, now: Any, root: str = "") -> list[str]:
+    """Paths of the containers that no longer hold what they held, by identity of what they hold.
+
+    Args:
+        before: containers of its own round the same leaves, as `map_tensors` makes them.
+        now: the containers to look at.
+        root: what the paths start with.
+    """
+    held, holds = _items(before), _items(now)
+    if held is None or holds is None:
+        return [] if held is holds else [root]
+    if list(held) != list(holds):
+        return [root]
+    changed: dict[str, None] = {}
+    for key, was in held.items():
+        if _items(was) is not None:
+            changed.update(dict.fromkeys(changed_containers(was, holds[key], root + key)))
+        elif was is not holds[key]:
+            changed[root] = None
+    return list(changed)
+
+
+def _items(tree: Any) -> dict[str, Any] | None:
+    """What a container holds, by the end of its path; None: it is a leaf."""
+    if isinstance(tree, Tensor):
+        return None
+    if isinstance(tree, (tuple, list)):
+        return {f"[{index}]": value for index, value in enumerate(sequence_values(tree))}
+    if isinstance(tree, dict):
+        return {f"[{key!r}]": value for key, value in dict.items(tree)}
+    fields = dataclass_values(tree)
+    return None if fields is None else {f".{name}": value for name, value in fields.items()}
+
+
 def is_ordinary(tensor: Tensor) -> bool:
     """Its elements lie in memory by strides and stand for themselves: not sparse, nested, quantized or opaque."""
     return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from kprof.trees import bytes_of, clone_tensor, clone_tree, dataclass_values, map_tensors, shape_of, tensor_leaves
+from kprof.trees import (
+    bytes_of,
+    changed_containers,
+    clone_tensor,
+    clone_tree,
+    dataclass_values,
+    map_tensors,
+    shape_of,
+    tensor_leaves,
+)
 
 Pair = namedtuple("Pair", "first second")
 
@@ -137,3 +146,18 @@ def test_layouts_without_strides_are_cloned_and_measured() -> None:
             assert torch.equal(clone.unbind()[1], torch.ones(4, 3))
             assert (shape_of(clone), bytes_of(clone)) == ((2,), 72)
     assert shape_of(x) == (3, 3)
+
+
+def test_containers_that_hold_something_else_are_named() -> None:
+    x = torch.ones(2)
+    tree: list[Any] = [[x], {"cache": [x, 1]}, (x, {"n": 1}), x]
+    held = map_tensors(tree, lambda leaf: leaf)
+    assert changed_containers(held, tree) == []
+    x.add_(1)  # The tensor's values are not the container's.
+    assert changed_containers(held, tree) == []
+    tree[0].append(x)
+    tree[1]["cache"][0] = x.clone()
+    tree[2][1]["m"] = 2
+    assert changed_containers(held, tree) == ["[0]", "[1]['cache']", "[2][1]"]
+    tree[1]["cache"] = None
+    assert changed_containers(held, tree) == ["[0]", "[1]['cache']", "[2][1]"]

@@ -119,8 +119,8 @@ def _probe(
 ) -> IntegrityEvidence:
     probes = Probes(workload, enter)
     usual = Content("repeated", base)
-    ours = probes.aliases("kernel", usual, usual)
-    theirs = probes.aliases("ref", usual, usual) if workload.ref is not None else Aliases(frozenset(), frozenset())
+    ours = probes.aliases("kernel", usual)
+    theirs = probes.aliases("ref", usual) if workload.ref is not None else Aliases(frozenset(), frozenset())
     callees = probes.callees(usual.fresh(), subject.kernel_file, subject.ref_file, subject.extensions, subject.guard)
     given: dict[Side, list[Any]] = {"kernel": usual.fresh()}
     if workload.ref is not None:

@@ -21,6 +21,7 @@ from kprof.collectors.precision.weights import BufferSnapshot
 from kprof.collectors.synchronise import synchronise
 from kprof.evidence import Mismatch, Reason, Side
 from kprof.integrity_evidence import TimedCall
+from kprof.trees import changed_containers, map_tensors
 from kprof.workload import LoadedWorkload, seed_everything
 
 _BUDGET_S: Final = 0.7
@@ -118,6 +119,7 @@ class Judge:
             return self._usual
         with original_torch():
             arguments = content.fresh()
+            held = map_tensors(arguments, lambda leaf: leaf)
         leaves = readable_leaves(arguments)
         self._buffers.restore()
         seed_everything(self.seed)
@@ -134,6 +136,7 @@ class Judge:
         with original_torch():
             if not self._answered:  # It does so for any values or for none.
                 self.ref_changes |= dict.fromkeys(changed_inputs(leaves, content.expected(), None))
+                self.ref_changes |= dict.fromkeys(changed_containers(held, arguments))
         self._answered = True
         if usual:
             self._usual = (result,)

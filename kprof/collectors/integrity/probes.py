@@ -21,6 +21,7 @@ from kprof.collectors.integrity.guard import Guard
 from kprof.collectors.precision.bench import SideError
 from kprof.collectors.precision.inplace import aliasing_outputs, readable_leaves
 from kprof.collectors.precision.originals import original_torch
+from kprof.collectors.precision.poison import sizes_of
 from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.device_queue import EventPair
 from kprof.evidence import Side
@@ -31,6 +32,10 @@ _OUTPUTS: Final = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
 _TAIL_SAMPLES: Final = 15
 _TAIL_BUDGET_S: Final = 0.3
 _LEAST_TAIL_SAMPLES: Final = 3
+_HELD_RESULTS: Final = 8
+"""Results held at once to find buffers that are used in turn; fewer where calls are long or results large."""
+_HELD_BUDGET_S: Final = 0.5
+_HELD_BYTES: Final = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,18 @@ class Probes:
         self.enter(None)
         return result
 
-    def aliases(self, side: Side, first: Content, second: Content) -> Aliases:
-        """Whose memory the outputs of two calls lie in, the first one's results being held still."""
-        earlier = self.call(side, first.fresh())
-        arguments = second.fresh()
+    def aliases(self, side: Side, content: Content) -> Aliases:
+        """Whose memory the outputs of a call lie in, the results of up to eight calls before it being held still."""
+        began = perf_counter()
+        earlier = [self.call(side, content.fresh())]
+        size = max(1, sum(sizes_of(earlier)))
+        while (
+            len(earlier) < _HELD_RESULTS
+            and perf_counter() - began < _HELD_BUDGET_S
+            and size * (len(earlier) + 1) <= _HELD_BYTES
+        ):
+            earlier.append(self.call(side, content.fresh()))
+        arguments = content.fresh()
         later = self.call(side, arguments)
         with original_torch():
             inputs = aliasing_outputs(later, readable_leaves(arguments))

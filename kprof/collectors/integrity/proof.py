@@ -32,7 +32,7 @@ from kprof.collectors.timing.witness import Witness
 from kprof.errors import first_line
 from kprof.evidence import Cache, Reason, Side, Timer
 from kprof.integrity_evidence import TimedCall, Values
-from kprof.trees import is_ordinary, map_tensors, shape_of, tensor_leaves
+from kprof.trees import changed_containers, is_ordinary, map_tensors, shape_of, tensor_leaves
 from kprof.workload import LoadedWorkload, seed_everything
 
 _LEAST: Final[tuple[Values, ...]] = ("repeated", "swapped", "refilled", "moved", "repeated", "swapped")
@@ -70,6 +70,9 @@ class _Now:
     content: Content
     leaves: dict[str, Tensor]
     """Its arguments, by path."""
+    arguments: list[Any]
+    held: list[Any]
+    """The same tensors in containers that the kernel is not given."""
     result: Any = None
     snapshot: Any = None
     """The result as it was when the window closed."""
@@ -155,7 +158,7 @@ class Proof(Witness):
         assert self.maker is not None
         content = self.maker.make(values)
         arguments = content.fresh() if values == "moved" else content.write_to(self._arguments)
-        self._now = _Now(content, readable_leaves(arguments))
+        self._now = _Now(content, readable_leaves(arguments), arguments, map_tensors(arguments, lambda leaf: leaf))
         self._buffers.restore()
         self._calls["kernel"] = partial(self._workload.kernel, *arguments)
 
@@ -183,7 +186,10 @@ class Proof(Witness):
             timer=timer,
             cache=cache,
             us=us,
-            changed_inputs=tuple(changed_inputs(now.leaves, now.content.expected(), None)),
+            changed_inputs=(
+                *changed_inputs(now.leaves, now.content.expected(), None),
+                *changed_containers(now.held, now.arguments),
+            ),
             unready=now.unready,
             written_later=_written_later(now.result, now.snapshot),
         )

@@ -118,6 +118,38 @@ def test_inputs_that_a_call_changes_are_named() -> None:
     assert {one.call.changed_inputs for one in proof.looked} == {("[0]",)}
 
 
+def test_a_list_that_a_call_changes_is_an_input_changed_unless_the_reference_does_so_too() -> None:
+    def appends(xs: list[torch.Tensor]) -> torch.Tensor:
+        xs.append(torch.exp(xs[0]))
+        return xs.pop(0) + 0
+
+    proof, _, workload = looked_at(
+        lambda xs: appends(list(xs)), lambda xs: appends(list(xs)), make=lambda: [[torch.rand(20, 30)]]
+    )
+    assert {one.call.changed_inputs for one in proof.looked} == {()}
+    assert unlike_reference(proof, workload) == set()
+    proof, _, workload = looked_at(
+        lambda xs: torch.exp(xs[0] if len(xs) > 2 else xs.append(xs[0]) or xs[0]),
+        lambda xs: torch.exp(xs[0]),
+        make=lambda: [[torch.rand(20, 30)]],
+    )
+    assert unlike_reference(proof, workload) == {"[0]"}
+    proof, _, workload = looked_at(
+        lambda xs: torch.exp(xs[0] if len(xs) > 2 else xs.append(xs[0]) or xs[0]),
+        lambda xs: torch.exp(xs.append(1) or xs[0]),
+        make=lambda: [[torch.rand(20, 30)]],
+    )
+    assert unlike_reference(proof, workload) == set()
+
+
+def unlike_reference(proof: Proof, workload: LoadedWorkload) -> set[str]:
+    """Inputs that a looked-at call has changed and the reference does not."""
+    judge = Judge(workload, 0, lambda side: None, allow_nonfinite=False)
+    with torch.no_grad():
+        calls = list(judge.judged(proof.looked))
+    return {path for call in calls for path in call.changed_inputs} - set(judge.ref_changes)
+
+
 def judged(proof: Proof, workload: LoadedWorkload) -> dict[str, set[bool | None]]:
     judge = Judge(workload, 0, lambda side: None, allow_nonfinite=False)
     found: dict[str, set[bool | None]] = {}
