@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kprof.blocks.integrity.check import NOT_LOOKED, Check, fail, unknown
+from kprof.blocks.timing.cautions import is_contended
 from kprof.blocks.timing.device_time import all_series
 from kprof.capture import Capture
-from kprof.evidence import Reason, Record
+from kprof.evidence import Reason, Record, Series
 from kprof.integrity_evidence import NEVER_SEEN, IntegrityEvidence, TimedCall, Values
 from kprof.statistics import median
 
@@ -21,13 +22,17 @@ class CacheGap(Record, frozen=True, kw_only=True):
     upper quartile of the usual: neither a few slow calls nor a few fast ones can make a gap. Or, of many, the fastest
     of the new against the median of the usual: other work only ever makes calls slower. Of like calls this would hold
     once in some hundred runs at worst, and only where half of them take ``ratio`` times as long as the other half.
+
+    With few samples, or where other work took the processors, every new one must be slower than every usual one. With
+    both, chance alone can do that (once in ten for two and three samples), and nobody can say.
     """
 
     ratio: float = 1.5
     """Branch predictors and the like learn repeated values too, but gain less."""
     few_ratio: float = 3.0
     """The same where there are few samples."""
-    few: int = 4
+    few: int = 5
+    """Samples of either kind below which there are few."""
     many: int = 8
     least_us: float = 2.0
 
@@ -37,7 +42,7 @@ GAP: Final = CacheGap()
 
 def time_checks(capture: Capture, evidence: IntegrityEvidence) -> Iterator[Check]:
     """The checks of times."""
-    yield _cached(evidence)
+    yield _cached(capture, evidence)
     yield _told_apart(capture, evidence)
 
 
@@ -55,7 +60,7 @@ def never_seen_us(calls: Sequence[TimedCall]) -> float | None:
     return median(_times(calls, NEVER_SEEN))
 
 
-def _cached(evidence: IntegrityEvidence) -> Check:
+def _cached(capture: Capture, evidence: IntegrityEvidence) -> Check:
     """Calls with values seen before are faster than the work allows."""
     name = "cached_result"
     seen, new = _times(evidence.calls, ("repeated",)), _times(evidence.calls, NEVER_SEEN)
@@ -64,12 +69,18 @@ def _cached(evidence: IntegrityEvidence) -> Check:
         return unknown(name, absent.get("refilled") or absent.get("calls") or NOT_LOOKED)
     usual, never = median(seen) or 0.0, median(new) or 0.0
     told = f"{never:.4g} us with values never seen, {usual:.4g} us with those it has seen before"
-    ratio = GAP.few_ratio if min(len(seen), len(new)) < GAP.few else GAP.ratio
+    few = min(len(seen), len(new)) < GAP.few
+    ratio = GAP.few_ratio if few else GAP.ratio
     pairs = [(sorted(seen)[math.ceil(0.75 * len(seen)) - 1], sorted(new)[int(0.25 * len(new))])]
-    if len(new) >= GAP.many:
+    many = len(new) >= GAP.many and not few
+    if many:
         pairs.append((usual, min(new)))
     if any(slow >= ratio * fast and slow - fast >= GAP.least_us for fast, slow in pairs):
-        return fail(name, f"a call takes {told}")
+        apart = max(seen) < min(new)
+        if _busy(_series(capture, evidence, evidence.calls[0])) and (few or not (apart or many)):
+            return unknown(name, _BUSY)
+        if apart or not few:
+            return fail(name, f"a call takes {told}")
     return Check(name=name, severity="fail", passed=True, detail=told)
 
 
@@ -86,6 +97,8 @@ class ApartGap(Record, frozen=True, kw_only=True):
     least_us: float = 5.0
     host_least_us: float = 100.0
     fewest: int = 4
+    fewest_when_busy: int = 8
+    """Where other work took the processors."""
 
 
 APART: Final = ApartGap()
@@ -95,8 +108,7 @@ def _told_apart(capture: Capture, evidence: IntegrityEvidence) -> Check:
     """The kernel works in calls that are looked at, and saves the work in others."""
     name = "told_apart"
     looked = [call for call in evidence.calls if call.values == "repeated"]
-    every = evidence.series or all_series(capture)
-    series = [one for one in every if looked and (one.timer, one.cache) == (looked[0].timer, looked[0].cache)]
+    series = _series(capture, evidence, looked[0]) if looked else []
     others = [us for one in series for us in one.kernel_us]
     if len(looked) < APART.fewest or not others:
         few = _FEW_CALLS if len(looked) < APART.fewest else _NO_OTHERS
@@ -107,10 +119,27 @@ def _told_apart(capture: Capture, evidence: IntegrityEvidence) -> Check:
     ratio, least = (APART.host_ratio, APART.host_least_us) if on_host else (APART.ratio, APART.least_us)
     told = f"{fastest:.4g} us at least where calls are looked at, {usual:.4g} us elsewhere, for the same values"
     if fastest >= ratio * usual and fastest - usual >= least:
+        if _busy(series) and len(looked) < APART.fewest_when_busy:
+            return unknown(name, _BUSY)
         return fail(name, f"a call takes {told}")
     return Check(name=name, severity="fail", passed=True, detail=told)
 
 
+def _series(capture: Capture, evidence: IntegrityEvidence, call: TimedCall) -> list[Series]:
+    """Those that a looked-at call was among."""
+    every = evidence.series or all_series(capture)
+    return [one for one in every if (one.timer, one.cache) == (call.timer, call.cache)]
+
+
+def _busy(series: Sequence[Series]) -> bool:
+    return any(map(is_contended, series))
+
+
+_BUSY: Final = Reason(
+    code="host_contended",
+    message="other work took the processors: too few calls were looked at to tell its share from the kernel's",
+    hint="Measure on a machine that does nothing else.",
+)
 _FEW_CALLS: Final = Reason(code="too_few_calls", message="too few timed calls with the usual values were looked at")
 
 

@@ -9,7 +9,7 @@ from kprof.blocks.timing.device_time import Estimate, all_series, off_current_st
 from kprof.blocks.timing.view_times import DevicePair
 from kprof.blocks.timing.views import CrossCheck, DeviceView
 from kprof.capture import Capture
-from kprof.evidence import Cache, Reason
+from kprof.evidence import Cache, Reason, Series
 
 STEPS_NEEDED: Final = 10.0
 """A value under this many timer steps is limited by the timer: one step is then a tenth of it or more."""
@@ -94,13 +94,20 @@ def contention(capture: Capture) -> Iterator[Reason]:
     """Series of host time in which other work took the processors too often."""
     for one in all_series(capture):
         samples = one.kernel_count + one.ref_count
-        if one.timer == "host" and one.preemptions is not None and one.preemptions > PREEMPTED_SHARE * samples > 0:
+        if is_contended(one):
             yield Reason(
                 code="host_contended",
                 message=f"other work took the processors {one.preemptions} times in {samples} samples of host time "
                 f"({one.cache}): these times are too long and the ratio may be off",
                 hint="Measure on a machine that does nothing else.",
             )
+
+
+def is_contended(series: Series) -> bool:
+    """Host times of which more than `PREEMPTED_SHARE` may have been interrupted."""
+    samples = series.kernel_count + series.ref_count
+    taken = series.preemptions
+    return series.timer == "host" and taken is not None and taken > PREEMPTED_SHARE * samples > 0
 
 
 def _estimate_warnings(estimates: Iterable[Estimate]) -> Iterator[Reason]:
