@@ -172,6 +172,12 @@ def test_where_other_work_took_the_processors_few_calls_tell_nothing(
     assert check("cached_result", found, timing=quiet).passed is (passed or False)
 
 
+def test_few_new_calls_no_slower_than_the_other_timed_calls_are_no_gap() -> None:
+    found = evidence(calls=calls(repeated=(50.0,) * 2, refilled=(200.0,) * 3, swapped=()))
+    assert check("cached_result", found, timing=with_series(66.0)).passed is False
+    assert check("cached_result", found, timing=with_series(70.0)).passed is True
+
+
 @pytest.mark.parametrize(("looked", "passed"), [(4, None), (7, None), (8, False)])
 def test_few_slow_looks_on_a_busy_machine_are_not_told_apart(looked: int, passed: bool | None) -> None:
     found = evidence(calls=calls(repeated=(1200.0,) * looked))
