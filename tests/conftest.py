@@ -1,4 +1,6 @@
-"""Makes the helper modules beside this file importable everywhere, skips what needs a GPU, looks for leftovers."""
+"""Makes the helper modules beside this file importable everywhere, builds what several tests use, skips what needs a
+GPU, looks for leftovers.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,14 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from running import EXAMPLE, BuiltExample, run_kprof
+
+
+@pytest.fixture(scope="session")
+def built_example(tmp_path_factory: pytest.TempPathFactory) -> BuiltExample:
+    """cpu.py, compiled once for all tests that run it: with torch's headers that takes fifteen seconds."""
+    cache = tmp_path_factory.mktemp("example")
+    return BuiltExample(run_kprof(*EXAMPLE, cwd=cache, cache=cache), cache)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,6 +16,8 @@ import pytest
 REPO = Path(__file__).resolve().parents[1]
 LOGSUMEXP = REPO / "kernels" / "logsumexp"
 
+EXAMPLE = ("analyze", LOGSUMEXP / "cpu.py", "--ref", LOGSUMEXP / "ref.py", "--set", "R=8", "--set", "B=64")
+
 
 @dataclass
 class Run:
@@ -33,6 +35,14 @@ class Run:
 
     def block(self, name: str) -> dict[str, Any]:
         return self.report["blocks"][name]  # type: ignore[no-any-return]
+
+
+@dataclass
+class BuiltExample:
+    """The run that built cpu.py, and the cache that holds what it built."""
+
+    first: Run
+    cache: Path
 
 
 def run_kprof(*arguments: str | Path, cwd: Path, cache: Path, **environment: str) -> Run:

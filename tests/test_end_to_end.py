@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from running import LOGSUMEXP, REPO, Run, run_kprof
+from running import EXAMPLE, REPO, BuiltExample, Run, run_kprof
 
 from kprof.report import report_schema
 
@@ -84,12 +84,13 @@ def test_a_right_kernel_is_measured_in_full(kprof: Any, write: Any, tmp_path: Pa
 
 
 @pytest.mark.compiles
-def test_the_example_builds_once_and_is_right(kprof: Any) -> None:
-    arguments = ("analyze", LOGSUMEXP / "cpu.py", "--ref", LOGSUMEXP / "ref.py", "--set", "R=8", "--set", "B=64")
-    first = kprof(*arguments)
+def test_the_example_builds_once_and_is_right(built_example: BuiltExample, tmp_path: Path) -> None:
+    first = built_example.first
     assert first.code == 0, first.stderr
+    jsonschema.validate(first.report, report_schema())
+    assert first.block("build")["cached"] is False
     assert first.block("precision")["passed"] is True
-    second = kprof(*arguments)
+    second = run_kprof(*EXAMPLE, "--blocks", "build", cwd=tmp_path, cache=built_example.cache)
     build = second.block("build")
     assert (build["status"], build["cached"]) == ("ok", True)
     assert build["seconds"] < 1.0

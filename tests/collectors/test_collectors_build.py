@@ -50,6 +50,12 @@ def load(name: str = "answer_ext", source: str = SOURCE, **more: Any) -> Any:
     return cpp_extension.load_inline(name, header + source, functions=["answer"], **light, **more)
 
 
+def plain_source(folder: Path, source: str) -> str:
+    """A file of ``source`` that includes nothing of torch's, which compiles in a moment."""
+    (folder / "plain.cpp").write_text(source)
+    return str(folder / "plain.cpp")
+
+
 def test_a_second_run_finds_what_the_first_built(watch: BuildWatch, root: Path) -> None:
     assert load().answer() == 42
     (first,) = watch.builds["kernel"]
@@ -80,13 +86,15 @@ def test_a_library_that_is_not_what_was_built_is_built_again(watch: BuildWatch, 
     assert later.side_build("kernel").cached is False
 
 
-def test_torchs_own_lock_left_by_a_killed_build_is_cleared(watch: BuildWatch, root: Path) -> None:
-    load()
-    (folder,) = (path for path in cache.extensions_dir(root).iterdir() if path.name.startswith("answer_ext-"))
-    (folder / "lock").touch()
+def test_torchs_own_lock_left_by_a_killed_build_is_cleared(watch: BuildWatch, root: Path, tmp_path: Path) -> None:
+    path = plain_source(tmp_path, 'extern "C" int answer() { return 42; }')
+    cpp_extension.load("locked_ext", path, is_python_module=False)
+    (library,) = cache.extensions_dir(root).glob("locked_ext-*/*.so")
+    (library.parent / "lock").touch()
     watch._loaded.clear()
-    assert load().answer() == 42
-    assert not (folder / "lock").exists()
+    cpp_extension.load("locked_ext", path, is_python_module=False)
+    assert library.exists()
+    assert not (library.parent / "lock").exists()
 
 
 def test_nobody_else_builds_or_evicts_in_the_folder_meanwhile(watch: BuildWatch) -> None:
@@ -100,10 +108,11 @@ def test_nobody_else_builds_or_evicts_in_the_folder_meanwhile(watch: BuildWatch)
     assert outcomes == [False]
 
 
-def test_the_first_compiler_error_is_the_message(watch: BuildWatch) -> None:
+def test_the_first_compiler_error_is_the_message(watch: BuildWatch, tmp_path: Path) -> None:
     watch.side = "ref"
+    path = plain_source(tmp_path, "int answer() { return missing_name; }")
     with pytest.raises(BuildError) as caught:
-        load(name="broken_ext", source="int answer() { return missing_name; }")
+        cpp_extension.load("broken_ext", path)
     error = caught.value
     assert (error.code, error.side) == ("compile_failed", "ref")
     assert "missing_name" in error.message
@@ -111,7 +120,7 @@ def test_the_first_compiler_error_is_the_message(watch: BuildWatch) -> None:
     assert "\n" not in error.message
     assert "missing_name" in error.detail
     with pytest.raises(BuildError) as again:
-        load(name="broken_ext", source="int answer() { return missing_name; }")
+        cpp_extension.load("broken_ext", path)
     assert again.value is error  # what did not compile is not compiled again
 
 

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 import torch
 from kernel_files import KERNELS, LOGSUMEXP, SHAPES, needs_nvcc, run_nvcc, special_values, string_constant
+from running import BuiltExample
+
+from kprof.collectors.build import BuildWatch
 
 
 def load(path: Path) -> types.ModuleType:
@@ -38,9 +41,11 @@ def extensions_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 @pytest.fixture(scope="module")
-def cpu(extensions_folder: None) -> torch.nn.Module:
-    """cpu.py's model."""
-    model: torch.nn.Module = load(LOGSUMEXP / "cpu.py").ModelNew()
+def cpu(extensions_folder: None, built_example: BuiltExample) -> torch.nn.Module:
+    """cpu.py's model, from what kprof built."""
+    watch = BuildWatch(built_example.cache, torch.device("cpu"), lambda name: None)
+    with watch.installed():
+        model: torch.nn.Module = load(LOGSUMEXP / "cpu.py").ModelNew()
     return model
 
 
