@@ -19,7 +19,6 @@ import threading
 import time
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -31,7 +30,7 @@ import torch.utils.deterministic
 from torch.overrides import _len_torch_function_stack  # type: ignore[attr-defined]
 
 from kprof.collectors.integrity.constants import Constants
-from kprof.collectors.precision.originals import replaced_functions
+from kprof.collectors.precision.originals import by_torch_itself, replaced_functions
 from kprof.integrity_evidence import Patch, When
 
 _MODULES: Final[tuple[Any, ...]] = (
@@ -48,7 +47,6 @@ _ABSENT: Final = object()
 _NAMES: Final = vars(builtins)
 _BUILTINS: Final = {name: value for name, value in _NAMES.items() if callable(value)}
 """Taken at import, which is before any user code."""
-_TORCH: Final = Path(torch.__file__).parent
 _OF_TORCHS_TRANSFORMS: Final = ("FuncTorch", "Batched", "Meta", "Functionalize", "Python")
 """Dispatch keys that torch registers operators of its own for when vmap and its like are first used."""
 _MOST: Final = 50
@@ -135,13 +133,9 @@ class Guard:
         changed = [
             name
             for name, value in self._held.items()
-            if (found := now.get(name, _ABSENT)) is not value and not _by_torch_itself(value, found)
+            if (found := now.get(name, _ABSENT)) is not value and not by_torch_itself(value, found)
         ]
-        changed += [
-            name
-            for name, was, found in replaced_functions()
-            if name not in self._replaced and not _by_torch_itself(was, found)
-        ]
+        changed += [name for name, _, _ in replaced_functions() if name not in self._replaced]
         changed += [name for name in now if name not in self._held and name.startswith(_COUNTED)]
         return changed + self._by_import + (self._constants.changed() if self._constants is not None else [])
 
@@ -167,17 +161,6 @@ class Guard:
 
 _COUNTED: Final = ("reference.", "torch.library aten", "torch mode ", "sys hook ")
 """Things that nobody held, and that are there now: additions that count."""
-
-
-def _by_torch_itself(was: Any, found: Any) -> bool:
-    """A function of torch's wrapped by torch's own code under its own name, as loading torch's compiler does."""
-    code = getattr(found, "__code__", None)
-    if code is None or str(getattr(was, "__module__", "")).split(".")[0] != "torch":
-        return False
-    names = {getattr(one, "__name__", None) for one in (was, found)}
-    where = Path(code.co_filename)
-    # Torch's compiler tags new modules by a function of a name of its own.
-    return (len(names) == 1 and where.is_relative_to(_TORCH)) or where.is_relative_to(_TORCH / "_dynamo")
 
 
 def _name(owner: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import torch
@@ -19,6 +20,7 @@ _ORIGINALS: Final[tuple[tuple[Any, dict[str, Any]], ...]] = (
     (torch, {name: value for name, value in vars(torch).items() if callable(value)}),
 )
 """Taken at import, which is before any user code."""
+_TORCH: Final = Path(torch.__file__).parent
 
 
 @contextmanager
@@ -26,13 +28,13 @@ def original_torch(on_replaced: Callable[[str], None] | None = None) -> Iterator
     """While the context lasts, the methods of ``torch.Tensor`` and the functions of ``torch`` are torch's own.
 
     Args:
-        on_replaced: told the name of each that was not.
+        on_replaced: told the name of each that user code had replaced.
     """
     found = [(owner, original, _replaced(owner, original)) for owner, original in _ORIGINALS]
     for owner, original, theirs in found:
         for name in theirs:
             _put(owner, name, original.get(name, _ABSENT))
-            if on_replaced is not None:
+            if on_replaced is not None and not by_torch_itself(original.get(name), theirs[name]):
                 on_replaced(_told(owner, name))
     try:
         yield
@@ -43,7 +45,7 @@ def original_torch(on_replaced: Callable[[str], None] | None = None) -> Iterator
 
 
 def replaced_functions() -> list[tuple[str, Any, Any]]:
-    """The methods of ``torch.Tensor`` and functions of ``torch`` that are not the original ones now.
+    """The methods of ``torch.Tensor`` and functions of ``torch`` in whose place user code's stand now.
 
     Returns:
         Name, original and what stands there now; of what was not there, or is gone, an object of no meaning.
@@ -52,7 +54,19 @@ def replaced_functions() -> list[tuple[str, Any, Any]]:
         (_told(owner, name), original.get(name, _ABSENT), found)
         for owner, original in _ORIGINALS
         for name, found in _replaced(owner, original).items()
+        if not by_torch_itself(original.get(name), found)
     ]
+
+
+def by_torch_itself(was: Any, found: Any) -> bool:
+    """A function of torch's wrapped by torch's own code under its own name, as loading torch's compiler does."""
+    code = getattr(found, "__code__", None)
+    if code is None or str(getattr(was, "__module__", "")).split(".")[0] != "torch":
+        return False
+    names = {getattr(one, "__name__", None) for one in (was, found)}
+    where = Path(code.co_filename)
+    # Torch's compiler tags new modules by a function of a name of its own.
+    return (len(names) == 1 and where.is_relative_to(_TORCH)) or where.is_relative_to(_TORCH / "_dynamo")
 
 
 def _told(owner: Any, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import warnings
 from typing import Any
@@ -447,6 +448,17 @@ def test_a_replaced_method_of_torchs_does_not_judge(name: str, monkeypatch: pyte
     assert codes(evidence) == [["value_mismatch"], ["value_mismatch"]]
     assert [warning.code for warning in evidence.warnings] == ["torch_replaced"]
     assert f"torch.Tensor.{name}, torch.where" in evidence.warnings[0].message
+
+
+def test_what_torchs_compiler_wraps_of_torch_nobody_replaced() -> None:
+    def kernel(x: Tensor) -> Tensor:
+        importlib.import_module("torch._dynamo")  # wraps torch.manual_seed
+
+        return x * 2
+
+    evidence = run(kernel, lambda x: x * 2, trials=2)
+    assert passes(evidence)
+    assert evidence.warnings == ()
 
 
 def test_sparse_nested_and_quantized_inputs_and_outputs_do_not_crash() -> None:
