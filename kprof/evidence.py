@@ -194,7 +194,7 @@ class PrecisionTrial(Record, frozen=True, kw_only=True):
     nonfinite_elements: int = 0
     """Elements of the reference that are NaN or infinite."""
     vacuous_controls: tuple[str, ...] = ()
-    """Trivial answers that would have passed too: ``zeros``, ``constant``, ``input``."""
+    """Trivial answers that would have passed too: ``zeros``, ``constant``, ``input``, ``small_as_zeros``."""
     notes: tuple[Reason, ...] = ()
     """What was seen and does not fail: strides that differ, infinities at equal places."""
 

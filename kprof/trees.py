@@ -2,7 +2,7 @@
 
 Containers are tuples (named ones too), lists, dicts and dataclasses; everything else is a leaf. Paths read as Python
 would write them: ``[0]``, ``[1]['mask']``, ``[2].mean``. Nothing of a container's own is called: a kernel's may compute
-what it should have held already.
+what it should have held already. Below `DEPTH` containers nothing is looked at: a list may hold itself.
 """
 
 from __future__ import annotations
@@ -11,29 +11,35 @@ import copy
 import dataclasses
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import Tensor
 
+DEPTH: Final = 64
+"""Containers within one another that are walked; what lies deeper is a leaf. Far from Python's limit of recursion."""
 
-def tensor_leaves(tree: Any, root: str = "") -> list[tuple[str, Tensor]]:
+
+def tensor_leaves(tree: Any, root: str = "", depth: int = 0) -> list[tuple[str, Tensor]]:
     """Every tensor in ``tree`` with its path, depth first.
 
     Args:
         tree: any nesting.
         root: what the paths start with, such as ``out``.
+        depth: containers round ``tree``.
     """
     if isinstance(tree, Tensor):
         return [(root, tree)]
+    if depth >= DEPTH:
+        return []
     if isinstance(tree, (tuple, list)):
         items = [(f"{root}[{index}]", value) for index, value in enumerate(sequence_values(tree))]
     elif isinstance(tree, dict):
         items = [(f"{root}[{key!r}]", value) for key, value in dict.items(tree)]
     else:
         items = [(f"{root}.{name}", value) for name, value in (dataclass_values(tree) or {}).items()]
-    return [leaf for path, value in items for leaf in tensor_leaves(value, path)]
+    return [leaf for path, value in items for leaf in tensor_leaves(value, path, depth + 1)]
 
 
 def sequence_values(sequence: tuple[Any, ...] | list[Any]) -> list[Any]:
@@ -170,25 +176,27 @@ def _is_dense(tensor: Tensor) -> bool:
     return True
 
 
-def _map_leaves(tree: Any, fn: Callable[[Any], Any]) -> Any:
+def _map_leaves(tree: Any, fn: Callable[[Any], Any], depth: int = 0) -> Any:
+    if depth >= DEPTH:
+        return fn(tree)
     if isinstance(tree, tuple):
-        return _map_tuple(tree, fn)
+        return _map_tuple(tree, fn, depth + 1)
     if isinstance(tree, list):
         same = copy.copy(tree)
-        same[:] = [_map_leaves(value, fn) for value in sequence_values(tree)]
+        same[:] = [_map_leaves(value, fn, depth + 1) for value in sequence_values(tree)]
         return same
     if isinstance(tree, dict):
         mapped = copy.copy(tree)
         for key, value in dict.items(tree):
-            mapped[key] = _map_leaves(value, fn)
+            mapped[key] = _map_leaves(value, fn, depth + 1)
         return mapped
     fields = None if isinstance(tree, Tensor) else dataclass_values(tree)
-    return fn(tree) if fields is None else _map_dataclass(tree, fields, fn)
+    return fn(tree) if fields is None else _map_dataclass(tree, fields, fn, depth + 1)
 
 
-def _map_tuple(tree: tuple[Any, ...], fn: Callable[[Any], Any]) -> Any:
+def _map_tuple(tree: tuple[Any, ...], fn: Callable[[Any], Any], depth: int) -> Any:
     old = sequence_values(tree)
-    values = [_map_leaves(value, fn) for value in old]
+    values = [_map_leaves(value, fn, depth) for value in old]
     if type(tree) is not tuple and all(new is was for new, was in zip(values, old, strict=True)):
         return tree
     try:
@@ -197,9 +205,9 @@ def _map_tuple(tree: tuple[Any, ...], fn: Callable[[Any], Any]) -> Any:
         return type(tree)(values)
 
 
-def _map_dataclass(tree: Any, fields: dict[str, Any], fn: Callable[[Any], Any]) -> Any:
+def _map_dataclass(tree: Any, fields: dict[str, Any], fn: Callable[[Any], Any], depth: int) -> Any:
     same = object.__new__(type(tree))
-    mapped = {name: _map_leaves(value, fn) for name, value in fields.items()}
+    mapped = {name: _map_leaves(value, fn, depth) for name, value in fields.items()}
     for name, value in {**_held_attributes(tree), **mapped}.items():
         # Past a frozen class's refusal, and past a __setattr__ of its own.
         object.__setattr__(same, name, value)

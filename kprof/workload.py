@@ -201,11 +201,16 @@ def construct(module: types.ModuleType, name: str, side: Side, init: Any, seed: 
     A plain function under that name is taken as it is.
 
     Raises:
-        WorkloadError: the name is missing, or its constructor raised.
+        WorkloadError: the name is missing or stands for nothing that can be called, or its constructor raised.
     """
     entry = getattr(module, name, None)
     if entry is None:
         raise WorkloadError(side, "entry_missing", _missing_message(module, name), _missing_hint(side))
+    if not callable(entry):
+        file = Path(module.__file__ or "?").name
+        message = f"{name} in {file} is of type {type(entry).__name__}, which cannot be called"
+        hint = f"Make {name} a class or a function" + ("; or name another with --entry." if side == "kernel" else ".")
+        raise WorkloadError(side, "entry_not_callable", message, hint)
     if not isinstance(entry, type):
         return entry
     args, kwargs = _init_arguments(init)

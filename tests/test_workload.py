@@ -89,6 +89,13 @@ def test_a_file_that_does_not_load_says_why(tmp_path: Path, source: str, code: s
     assert "None" not in error.message
 
 
+def test_an_entry_that_cannot_be_called_says_so(tmp_path: Path) -> None:
+    module = load_module(write(tmp_path, "ModelNew = 3\n"), "kernel")
+    error = failure(construct, module, "ModelNew", "kernel", [], 0, CPU)
+    assert (error.side, error.code) == ("kernel", "entry_not_callable")
+    assert "of type int" in error.message
+
+
 def test_a_missing_entry_names_what_there_is(tmp_path: Path) -> None:
     module = load_module(write(tmp_path, REF), "kernel")
     error = failure(construct, module, "ModelNew", "kernel", [], 0, CPU)

@@ -11,6 +11,8 @@ import msgspec
 from kprof.evidence import Fault, Side, Stage
 from kprof.worker.protocol import SIDE_FILE, UPDATES_FILE, Update, encode_side
 
+_DECODER = msgspec.json.Decoder(Update)
+
 
 class Answers:
     """Writes updates to the private file, one whole line a call, on disk before it returns."""
@@ -27,10 +29,11 @@ class Answers:
 
     def send(self, update: Update) -> None:
         """Append one update, as a line of its own even behind something that user code wrote without a line's end."""
-        self._sent += 1
         if update.finished == "worker":
-            update = msgspec.structs.replace(update, sent=self._sent)
-        os.write(self._updates, b"\n" + _encode(update) + b"\n")
+            update = msgspec.structs.replace(update, sent=self._sent + 1)
+        line = _encode(update)
+        self._sent += 1
+        os.write(self._updates, b"\n" + line + b"\n")
 
     def enter(self, stage: Stage) -> None:
         """A stage begins."""
@@ -50,11 +53,23 @@ class Answers:
 
 
 def _encode(update: Update) -> bytes:
-    """As JSON. Texts of user code's may hold lone surrogates, which UTF-8 cannot: question marks stand for them."""
+    """As JSON that the command can read back.
+
+    Texts of user code's may hold lone surrogates, which UTF-8 cannot: question marks stand for them.
+
+    Raises:
+        ValueError: it cannot be read back. JSON has no infinity and holds null in its place, also where none may be:
+            the command would take the line for one that user code wrote.
+    """
     try:
-        return msgspec.json.encode(update)
+        line = msgspec.json.encode(update)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(update)))
+        line = msgspec.json.encode(_without_surrogates(msgspec.to_builtins(update)))
+    try:
+        _DECODER.decode(line)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"an answer that cannot be read back: {error}") from error
+    return line
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -224,4 +224,6 @@ def _same(first: Any, second: Any, limit: int | None) -> bool | None:
     pairing = pair_leaves(second, first)
     if any(one.code in _UNCOMPARABLE_CODES for one in pairing.mismatches):
         return None
+    if any(tensor.is_meta for pair in pairing.pairs for tensor in (pair.kernel, pair.ref)):
+        return None
     return not pairing.mismatches and all(bits_equal(pair.kernel, pair.ref, limit) for pair in pairing.pairs)

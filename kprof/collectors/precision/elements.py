@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from kprof.collectors.precision.chunks import over_chunks, wide
+from kprof.collectors.precision.outliers import Octaves
 from kprof.evidence import Tolerance
 
 MAX: Final = sys.float_info.max
@@ -26,9 +27,14 @@ class Scale:
     """The reference's own magnitude, over its finite elements."""
 
     rms: float
+    """Over what is left once outliers are left out (`outliers.cutoff_of`)."""
     mean: complex
     finite: int
     """Elements that are neither NaN nor infinite."""
+    peak: float = 0.0
+    """The largest magnitude, outliers too."""
+    left_out: int = 0
+    """Outliers that `rms` leaves out."""
 
 
 @dataclass
@@ -68,12 +74,23 @@ class Errors:
 
 
 def scale_of(ref: Tensor, limit: int | None) -> Scale:
-    """Root mean square and mean of the finite elements.
+    """Root mean square, outliers left out, and mean of the finite elements."""
+    octaves = Octaves() if ref.is_floating_point() or ref.is_complex() else None
+    whole = _scale_below(math.inf, ref, limit, octaves)
+    cutoff = octaves.cutoff() if octaves else math.inf
+    if cutoff > whole.peak:
+        return whole
+    body = _scale_below(cutoff, ref, limit, None)
+    return replace(whole, rms=body.rms, left_out=whole.finite - body.finite)
+
+
+def _scale_below(cutoff: float, ref: Tensor, limit: int | None, octaves: Octaves | None) -> Scale:
+    """Over finite elements of a magnitude below ``cutoff``.
 
     The sum of squares is kept relative to the largest value seen, as in BLAS's nrm2: no overflow, no underflow.
     """
     largest, squares, finite, total = 0.0, 0.0, 0, 0j
-    for peak, share, count, piece_total in over_chunks(_piece_scale, limit, ref):
+    for peak, share, count, piece_total in over_chunks(partial(_piece_scale, cutoff, octaves), limit, ref):
         if peak > largest:
             squares, largest = squares * (largest / peak) ** 2, peak
         if largest > 0.0:
@@ -82,20 +99,25 @@ def scale_of(ref: Tensor, limit: int | None) -> Scale:
         total += piece_total
     if finite == 0:
         return Scale(0.0, 0j, 0)
-    return Scale(largest * math.sqrt(squares / finite), total / finite, finite)
+    return Scale(largest * math.sqrt(squares / finite), total / finite, finite, largest)
 
 
-def _piece_scale(ref: Tensor) -> tuple[float, float, int, complex]:
-    """Largest magnitude, sum of squares relative to it, count and sum, over finite elements."""
+def _piece_scale(cutoff: float, octaves: Octaves | None, ref: Tensor) -> tuple[float, float, int, complex]:
+    """Largest magnitude, sum of squares relative to it, count and sum, over finite elements below ``cutoff``."""
     values = wide(ref)
     peak = float(values.abs().max())
-    if not math.isfinite(peak):
-        values = values[torch.isfinite(values)]
+    if not peak < cutoff:
+        values = values[torch.isfinite(values) & (values.abs() < cutoff)]
         if values.numel() == 0:
             return 0.0, 0.0, 0, 0j
         peak = min(float(values.abs().max()), MAX)
     share = float((values.abs() / peak).square().sum()) if peak > 0.0 else 0.0
-    return peak, share, values.numel(), complex(values.sum().item())
+    found = peak, share, values.numel(), complex(values.sum().item())
+    if octaves is not None:
+        octaves.add(
+            values.abs().clamp(max=MAX)
+        )  # Last: a piece that runs out of memory is done again and must count once.
+    return found
 
 
 def errors_of(kernel: Tensor, ref: Tensor, tolerance: Tolerance, limit: int | None) -> Errors:

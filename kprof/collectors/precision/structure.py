@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from kprof.evidence import Mismatch, Reason
-from kprof.trees import dataclass_values, sequence_values, shape_of
+from kprof.trees import DEPTH, dataclass_values, sequence_values, shape_of
 
 PLAIN_TYPES: Final = (Tensor, torch.nn.Parameter)
 _CONTAINERS: Final[tuple[type, ...]] = (tuple, list, dict)
@@ -64,7 +64,7 @@ def pair_leaves(kernel: Any, ref: Any, root: str = "out") -> Pairing:
     with the same fields, and a kernel cannot make ``torch.return_types``.
     """
     pairing = Pairing()
-    _pair(pairing, kernel, ref, root)
+    _pair(pairing, kernel, ref, root, 0)
     return pairing
 
 
@@ -73,11 +73,14 @@ def plain(tensor: Tensor) -> Tensor:
     return torch.Tensor.detach(tensor)
 
 
-def _pair(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None:
+def _pair(pairing: Pairing, kernel: Any, ref: Any, where: str, depth: int) -> None:
     if isinstance(ref, Tensor):
         _pair_tensor(pairing, kernel, ref, where)
+    elif depth >= DEPTH:
+        message = f"the reference's output holds more than {DEPTH} containers within one another, or itself"
+        pairing.differs("unsupported_output", f"{where[:40]}...", message)
     elif isinstance(ref, _CONTAINERS):
-        _pair_container(pairing, kernel, ref, where)
+        _pair_container(pairing, kernel, ref, where, depth + 1)
     elif ref is None or isinstance(ref, str):
         _pair_exactly(pairing, kernel, ref, where)
     elif isinstance(ref, (np.ndarray, np.generic)):
@@ -85,19 +88,19 @@ def _pair(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None:
     elif type(ref) in _NUMBERS:
         _pair_number(pairing, kernel, ref, where)
     elif (fields := dataclass_values(ref)) is not None:
-        _pair_dataclass(pairing, kernel, ref, fields, where)
+        _pair_dataclass(pairing, kernel, ref, fields, where, depth + 1)
     else:
         pairing.differs("unsupported_output", where, f"the reference gives {_name(ref)}, which cannot be compared")
 
 
-def _pair_container(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None:
+def _pair_container(pairing: Pairing, kernel: Any, ref: Any, where: str, depth: int) -> None:
     family = next(kind for kind in _CONTAINERS if isinstance(ref, kind))
     if not _reads_alike(type(kernel), type(ref), family):
         pairing.differs("structure_mismatch", where, f"the kernel gives {_name(kernel)}, the reference {_name(ref)}")
         return
     _note_type(pairing, kernel, ref, where)
     if isinstance(ref, dict):
-        _pair_dict(pairing, kernel, ref, where)
+        _pair_dict(pairing, kernel, ref, where, depth)
         return
     ours, theirs = sequence_values(kernel), sequence_values(ref)
     if len(ours) != len(theirs):
@@ -105,7 +108,7 @@ def _pair_container(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None
         pairing.differs("structure_mismatch", where, message)
         return
     for index, (value, expected) in enumerate(zip(ours, theirs, strict=True)):
-        _pair(pairing, value, expected, f"{where}[{index}]")
+        _pair(pairing, value, expected, f"{where}[{index}]", depth)
 
 
 def _reads_alike(ours: type, theirs: type, family: type) -> bool:
@@ -127,7 +130,7 @@ def _note_type(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None:
         pairing.notes.append(Reason(code="container_type_differs", message=message))
 
 
-def _pair_dataclass(pairing: Pairing, kernel: Any, ref: Any, theirs: dict[str, Any], where: str) -> None:
+def _pair_dataclass(pairing: Pairing, kernel: Any, ref: Any, theirs: dict[str, Any], where: str, depth: int) -> None:
     ours = dataclass_values(kernel)
     if ours is None:
         pairing.differs("structure_mismatch", where, f"the kernel gives {_name(kernel)}, the reference {_name(ref)}")
@@ -138,17 +141,17 @@ def _pair_dataclass(pairing: Pairing, kernel: Any, ref: Any, theirs: dict[str, A
         return
     _note_type(pairing, kernel, ref, where)
     for name, expected in theirs.items():
-        _pair(pairing, ours[name], expected, f"{where}.{name}")
+        _pair(pairing, ours[name], expected, f"{where}.{name}", depth)
 
 
-def _pair_dict(pairing: Pairing, kernel: dict[Any, Any], ref: dict[Any, Any], where: str) -> None:
+def _pair_dict(pairing: Pairing, kernel: dict[Any, Any], ref: dict[Any, Any], where: str, depth: int) -> None:
     ours, theirs = dict(dict.items(kernel)), dict(dict.items(ref))
     if ours.keys() != theirs.keys():
         message = f"the kernel gives the keys {sorted(map(repr, ours))}, the reference {sorted(map(repr, theirs))}"
         pairing.differs("structure_mismatch", where, message)
         return
     for key, expected in theirs.items():
-        _pair(pairing, ours[key], expected, f"{where}[{key!r}]")
+        _pair(pairing, ours[key], expected, f"{where}[{key!r}]", depth)
 
 
 def _pair_exactly(pairing: Pairing, kernel: Any, ref: Any, where: str) -> None:

@@ -66,7 +66,7 @@ def tolerance_for(where: str, dtype: torch.dtype, contract: torch.dtype, scale: 
         where: path of the output.
         dtype: its element type, as recorded.
         contract: the type whose row of `TOLERANCES` applies.
-        scale: root mean square of the reference's finite values.
+        scale: root mean square of the reference's finite values, outliers left out.
         widened: least atol because the reference itself is off by half of this; 0: it is not.
     """
     name = str(dtype).removeprefix("torch.")

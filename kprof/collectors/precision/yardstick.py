@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kprof.collectors.precision.chunks import is_out_of_memory
-from kprof.collectors.precision.elements import excess_of
+from kprof.collectors.precision.elements import excess_of, scale_of
 from kprof.collectors.precision.structure import PLAIN_TYPES, plain
 from kprof.collectors.precision.weights import uncompiled
 from kprof.collectors.synchronise import synchronise
@@ -28,6 +28,10 @@ _WIDE: Final = (torch.float64, torch.complex128)
 WIDENING: Final = 2.0
 """A kernel more exact than the reference differs from it by the reference's own error; twice that leaves room for
 other values in later trials."""
+
+ELSEWHERE: Final = 1024.0
+"""Times the reference's largest value from which an error shows no rounding but another computation in float64, such
+as a mask of `torch.finfo(x.dtype).min`."""
 
 
 class YardstickError(Exception):
@@ -115,6 +119,9 @@ def fp64_errors(
             return Fp64Errors(reason=Reason(code="fp64_reference_differs", message=message))
         bound = by_path.get(path) or Tolerance(where=path, dtype="", atol=0.0, rtol=0.0, scale=0.0)
         error, excess = excess_of(plain(wanted), leaf, bound, limit)
+        if excess > 0.0 and not excess <= ELSEWHERE * scale_of(plain(wanted), limit).peak:
+            message = f"{path} of the reference in float64 is far beyond its own largest value, off by {excess:.3g}"
+            return Fp64Errors(reason=Reason(code="fp64_reference_differs", message=message))
         ref_errors.take(error)
         if excess > 0.0 and bound.atol > 0.0:
             widened[path] = WIDENING * excess

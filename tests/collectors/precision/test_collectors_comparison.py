@@ -414,10 +414,68 @@ def test_a_single_value_is_not_its_own_constant_control() -> None:
 
 def test_rows_far_below_the_tolerance_are_noted() -> None:
     ref = values(8, 16)
-    ref[2:] *= 1e-9
+    ref[6:] *= 1e-9
     comparison = compare_trees(ref.clone(), ref)
     assert [note.code for note in comparison.notes] == ["elements_below_tolerance"]
     assert compare_trees(REF.relu(), REF.relu()).notes == ()
+
+
+def masked(fill: float, share: float) -> Tensor:
+    return values(64, 64).masked_fill(torch.rand(64, 64, generator=torch.manual_seed(1)) < share, fill)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("fill", [-1e4, -1e9, torch.finfo(torch.float32).min, 1e9])
+def test_a_masking_value_does_not_loosen_the_tolerance(fill: float, share: float) -> None:
+    """Only the mask is right here: the scores are never computed."""
+    ref = masked(fill, share)
+    only_mask = torch.where(ref == fill, ref, 0.0)
+    assert codes(compare_trees(only_mask, ref)) == ["value_mismatch"]
+    honest = compare_trees(ref * (1 - 1e-6), ref)
+    assert (codes(honest), honest.vacuous_controls) == ([], ())
+    assert 1e-5 < honest.tolerances[0].atol < 1e-3
+    pieces = compare_trees(ref, ref, chunk_elements=100)
+    assert pieces.tolerances[0].scale == pytest.approx(honest.tolerances[0].scale, rel=1e-12)
+
+
+def test_a_score_added_to_the_masking_value_is_one_too() -> None:
+    scores, mask = values(64, 64), masked(-1e9, 0.7) == -1e9
+    ref = scores - 1e9 * mask
+    assert codes(compare_trees(torch.where(mask, ref, 0.0), ref)) == ["value_mismatch"]
+
+
+def test_the_far_end_of_a_heavy_tail_does_not_loosen_the_tolerance() -> None:
+    ref = torch.exp(6 * values(64, 64))
+    assert codes(compare_trees(torch.where(ref > 2000, ref, 0.0), ref)) == ["value_mismatch"]
+    assert codes(compare_trees(ref * (1 + 1e-6), ref)) == []
+
+
+def test_the_scale_of_ordinary_values_is_their_root_mean_square() -> None:
+    for ref in (values(64, 64), values(64, 64).exp(), values(64, 64).relu(), torch.eye(64)):
+        scale = compare_trees(ref, ref).tolerances[0].scale
+        assert scale == pytest.approx(float(ref.double().square().mean().sqrt()), rel=1e-12)
+
+
+def test_dust_that_rounding_leaves_is_not_the_scale() -> None:
+    ref = torch.ones(64, 64)
+    ref[0, :8] = 1e-9
+    assert compare_trees(ref, ref).tolerances[0].scale == pytest.approx(1.0, rel=1e-2)
+
+
+def test_a_tolerance_above_most_values_is_vacuous() -> None:
+    """As where the reference is far off its own float64 run."""
+    ref = values(64, 64)
+    comparison = compare_trees(ref, ref, widened={"out": 1.0})
+    assert comparison.vacuous_controls == ("small_as_zeros",)
+    assert compare_trees(ref, ref, widened={"out": 0.3}).vacuous_controls == ()
+
+
+def test_a_list_that_holds_itself_ends() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    assert codes(compare_trees(cycle, REF)) == ["structure_mismatch"]
+    assert codes(compare_trees(cycle, cycle)) == ["unsupported_output"]
+    assert codes(compare_trees(cycle, [REF])) == ["structure_mismatch"]
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 7, 64, 10**6])
