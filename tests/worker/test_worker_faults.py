@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from kprof.collectors.build import BuildError
 from kprof.collectors.environment import NoSuchDeviceError
 from kprof.collectors.precision.collect import SideError
 from kprof.errors import CannotMeasureError
-from kprof.evidence import Fault, Side, Workload
+from kprof.evidence import Fault, PrecisionEvidence, PrecisionTrial, Side, Tolerance, Workload
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault
 from kprof.worker.protocol import Request, Update, decode_update
@@ -188,3 +189,16 @@ def test_hints_name_only_what_is_there(answers: Answers, monkeypatch: pytest.Mon
         monkeypatch.setattr(torch.cuda, "is_available", lambda present=present: present)
         assert fault(answers, NoSuchDeviceError("--device cuda:9: ... here")).hint == hint
     assert fault(answers, ValueError("x"), "kernel").hint == "Its traceback is in faults[].detail of the report."
+
+
+def test_an_answer_that_cannot_be_read_back_is_a_fault_of_kprofs_own(answers: Answers, tmp_path: Path) -> None:
+    """JSON has no infinity: the line would count as forged."""
+    tolerance = Tolerance(where="out", dtype="float32", atol=math.inf, rtol=0.0, scale=1.0)
+    trial = PrecisionTrial(seed=0, shapes=(), mismatches=(), tolerances=(tolerance,))
+    before = (tmp_path / "updates.jsonl").read_bytes()
+    with pytest.raises(ValueError, match="cannot be read back") as found:
+        answers.send(Update(precision=PrecisionEvidence(trials=(trial,), trials_requested=1)))
+    assert (tmp_path / "updates.jsonl").read_bytes() == before
+    assert fault(answers, found.value).code == "internal_error"
+    answers.send(Update(finished="worker"))
+    assert sent(tmp_path)[-1].sent == 2

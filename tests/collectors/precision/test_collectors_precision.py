@@ -500,3 +500,17 @@ def test_an_error_whose_text_cannot_be_read_is_that_sides_all_the_same() -> None
     with pytest.raises(SideError) as caught:
         run(kernel, lambda x: x)
     assert str(caught.value) == "kernel: SilentError: (its message cannot be read)"
+
+
+def test_an_output_on_the_meta_device_is_wrong() -> None:
+    evidence = run(lambda x: torch.empty_like(x, device="meta"), Softmax(), vectors)
+    assert codes(evidence) == [["device_mismatch"]] * 3
+
+
+def test_an_output_that_holds_itself_is_wrong() -> None:
+    def cycle(_: Tensor) -> Any:
+        found: list[Any] = []
+        found.append(found)
+        return found
+
+    assert codes(run(cycle, Softmax(), vectors)) == [["structure_mismatch"]] * 3

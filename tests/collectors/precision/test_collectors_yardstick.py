@@ -117,3 +117,40 @@ def test_a_compiled_reference_has_its_yardstick() -> None:
     assert passes(evidence)
     assert evidence.fp64_reason is None
     assert evidence.ref_error_vs_fp64 is not None
+
+
+def test_a_mask_that_follows_the_type_is_no_error_of_the_reference() -> None:
+    def masked(x: Tensor) -> Tensor:
+        scores = x @ x.T
+        return scores.masked_fill(scores < 0, torch.finfo(scores.dtype).min)
+
+    evidence = run(masked, masked, lambda: [torch.randn(32, 16)])
+    assert passes(evidence)
+    assert evidence.fp64_reason is not None
+    assert evidence.fp64_reason.code == "fp64_reference_differs"
+    (tolerance,) = evidence.trials[0].tolerances
+    assert tolerance.atol < 1e-2
+
+
+def test_scores_behind_a_mask_are_compared() -> None:
+    def masked(x: Tensor) -> Tensor:
+        return (x @ x.T).masked_fill(x[:, :1] < 0, -1e9)
+
+    def only_mask(x: Tensor) -> Tensor:
+        return torch.where(x[:, :1] < 0, -1e9, 0.0).expand(len(x), len(x)).contiguous()
+
+    assert not passes(run(only_mask, masked, lambda: [torch.randn(32, 16)]))
+    assert passes(run(masked, masked, lambda: [torch.randn(32, 16)]))
+
+
+def test_rounding_noise_below_exact_ones_is_not_the_scale() -> None:
+    """Products of an orthogonal matrix with itself: ones, and noise that another order of summation changes."""
+
+    def gram(x: Tensor) -> Tensor:
+        return x @ x.T
+
+    def parts(x: Tensor) -> Tensor:
+        return sum((x[:, k : k + 1] * x[:, k] for k in range(x.shape[1])), torch.zeros(()))
+
+    evidence = run(parts, gram, lambda: [torch.linalg.qr(torch.randn(64, 64))[0]])
+    assert passes(evidence)
