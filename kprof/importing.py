@@ -15,6 +15,7 @@ from kprof.capture import Capture
 from kprof.collectors.ncu.reading import read_report
 from kprof.counter_evidence import COUNTER_BLOCKS, CountersEvidence, ProfiledLaunch
 from kprof.counters.devices import busiest_device
+from kprof.counters.quantities import whole
 from kprof.counters.resolve import resolve
 from kprof.errors import UsageError
 from kprof.evidence import Environment
@@ -72,9 +73,7 @@ def _environment(evidence: CountersEvidence, command: tuple[str, ...]) -> Enviro
     """What the report says of its device; of several of the one that analysis is about."""
     first = _of_main_device(evidence.launches)
     told = resolve(first)
-    sms, memory, l2 = (
-        None if value is None else int(value) for value in (told.sm_count, told.memory_bytes, told.l2_size_bytes)
-    )
+    sms, memory, l2 = (whole(value) for value in (told.sm_count, told.memory_bytes, told.l2_size_bytes))
     return Environment(
         device=f"cuda:{first.device or 0}",
         device_name=told.device_name,

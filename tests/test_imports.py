@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "report_json",
         "exit_codes",
     ),
-    ("statistics", "resources", "errors", "durations", "__init__"),
+    ("statistics", "resources", "errors", "figures", "__init__"),
 )
 # Analysis and what collects evidence know nothing of each other; both know only records.
 APART: tuple[tuple[str, frozenset[str]], ...] = (

@@ -17,7 +17,7 @@ from kprof.counter_evidence import ProfiledLaunch
 from kprof.counter_profile import CounterProfile
 from kprof.counters.combine import combine
 from kprof.counters.devices import busiest_device
-from kprof.counters.quantities import Quantities
+from kprof.counters.quantities import Quantities, whole
 from kprof.counters.resolve import resolve
 from kprof.evidence import Environment, Reason, Side
 from kprof.gpuspec import load_all_specs, match_spec
@@ -171,8 +171,8 @@ def _match(quantities: Quantities, environment: Environment) -> _Board:
     name = quantities.device_name or environment.device_name
     if not name:
         return None, BOARD_UNKNOWN
-    memory = _whole(quantities.memory_bytes) or environment.memory_bytes
-    sms = _whole(quantities.sm_count) or environment.sm_count
+    memory = whole(quantities.memory_bytes) or environment.memory_bytes
+    sms = whole(quantities.sm_count) or environment.sm_count
     found = match_spec(name, memory, sms, load_all_specs())
     return (found, None) if isinstance(found, GpuSpec) else (None, found.reason)
 
@@ -184,10 +184,6 @@ def _overridden(gpu: GpuSpec, quantities: Quantities, environment: Environment) 
         return []
     message = f"the report is of {own.title} ({own.name}); peaks and limits are those of {gpu.name}, as --gpu asks"
     return [Reason(code="gpu_overridden", message=message, hint="Leave --gpu out for the board itself.")]
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _one_device(launches: Sequence[LaunchAnalysis]) -> SideAnalysis:

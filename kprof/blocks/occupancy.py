@@ -10,7 +10,7 @@ from kprof.blocks.base import Block
 from kprof.blocks.profiled import SOURCE, finish_profiled
 from kprof.board import SmFacts
 from kprof.counter_profile import CounterProfile
-from kprof.counters.quantities import Quantities
+from kprof.counters.quantities import Quantities, whole
 from kprof.evidence import Reason
 from kprof.metrics import metric
 from kprof.occupancy import BlockNeeds, Limits, barriers_of, limits, next_step, occupancy_pct
@@ -136,11 +136,11 @@ def occupancy_block(profile: CounterProfile) -> OccupancyBlock:
         achieved_pct=found.occupancy_pct,
         theoretical_pct=theoretical,
         limiter=_limiter(fit),
-        registers_per_thread=_whole(found.registers_per_thread),
-        smem_static_bytes=_whole(found.smem_static_bytes),
-        smem_dynamic_bytes=_whole(found.smem_dynamic_bytes),
-        block_size=_whole(found.block_size),
-        grid_size=_whole(found.grid_size),
+        registers_per_thread=whole(found.registers_per_thread),
+        smem_static_bytes=whole(found.smem_static_bytes),
+        smem_dynamic_bytes=whole(found.smem_dynamic_bytes),
+        block_size=whole(found.block_size),
+        grid_size=whole(found.grid_size),
         waves_per_sm=found.grid_size / per_device if found.grid_size and per_device else found.waves_per_sm,
         next_step=step.text,
     )
@@ -177,7 +177,7 @@ def _needs(found: Quantities, sm: SmFacts | None) -> BlockNeeds | None:
 
 def _carveout(found: Quantities, needs: BlockNeeds | None, sm: SmFacts | None) -> int | None:
     """What the launch was configured with; None where it is not known, or too small for a block and so not believed."""
-    configured = _whole(found.smem_config_bytes)
+    configured = whole(found.smem_config_bytes)
     if configured is None or needs is None or sm is None:
         return None
     return configured if limits(needs, sm, configured).shared_memory != 0 else None
@@ -194,12 +194,8 @@ def _reported(found: Quantities) -> Limits | None:
         shared_memory=int(shared),
         warps=int(warps),
         blocks=int(blocks),
-        barriers=_whole(found.blocks_by_barriers),
+        barriers=whole(found.blocks_by_barriers),
     )
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _limiter(fit: _Fit) -> str | None:

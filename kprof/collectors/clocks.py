@@ -38,7 +38,7 @@ class ClockMonitor:
             return
         try:
             pynvml.nvmlInit()
-            self.driver = _text(pynvml.nvmlSystemGetDriverVersion())
+            self.driver = nvml_text(pynvml.nvmlSystemGetDriverVersion())
             self._handle = pynvml.nvmlDeviceGetHandleByUUID(uuid.encode())
         except pynvml.NVMLError as error:
             self.reason = Reason(
@@ -75,5 +75,6 @@ def throttle_names(mask: int) -> tuple[str, ...]:
     return tuple(name for bit, name in _THROTTLE_BITS.items() if mask & bit)
 
 
-def _text(value: str | bytes) -> str:
+def nvml_text(value: str | bytes) -> str:
+    """What NVML says in words: bytes in some of its releases."""
     return value.decode() if isinstance(value, bytes) else value

@@ -76,6 +76,11 @@ class Quantities(ComputeQuantities, frozen=True, kw_only=True):
         return self.tensor_pct == 0.0 or all(part == 0.0 for part in parts)
 
 
+def whole(value: float | None) -> int | None:
+    """A quantity that counts something, as a count."""
+    return None if value is None else int(value)
+
+
 @cache
 def table() -> dict[str, Quantity]:
     """Every declared quantity by the name of its field."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pynvml
 
-from kprof.collectors.clocks import ClockMonitor
+from kprof.collectors.clocks import ClockMonitor, nvml_text
 from kprof.errors import first_line
 from kprof.evidence import ClockReading, Record
 from kprof.subprocesses.asking import ask_program
@@ -63,7 +63,7 @@ def read_boards() -> Boards:
     try:
         pynvml.nvmlInit()
         count = pynvml.nvmlDeviceGetCount()
-        driver, newest = _text(pynvml.nvmlSystemGetDriverVersion()), pynvml.nvmlSystemGetCudaDriverVersion()
+        driver, newest = nvml_text(pynvml.nvmlSystemGetDriverVersion()), pynvml.nvmlSystemGetCudaDriverVersion()
         boards = tuple(_board(pynvml.nvmlDeviceGetHandleByIndex(index)) for index in range(count))
     except pynvml.NVMLError as error:
         return Boards(error=first_line(error))
@@ -71,14 +71,14 @@ def read_boards() -> Boards:
 
 
 def _board(handle: Any) -> Board:
-    uuid = _text(pynvml.nvmlDeviceGetUUID(handle))
+    uuid = nvml_text(pynvml.nvmlDeviceGetUUID(handle))
     memory = _ask(pynvml.nvmlDeviceGetMemoryInfo, handle)
     capability = _ask(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
     busy = _ask(pynvml.nvmlDeviceGetUtilizationRates, handle)
     processes = _ask(pynvml.nvmlDeviceGetComputeRunningProcesses, handle)
     mig = _ask(pynvml.nvmlDeviceGetMigMode, handle)
     return Board(
-        name=_text(pynvml.nvmlDeviceGetName(handle)),
+        name=nvml_text(pynvml.nvmlDeviceGetName(handle)),
         uuid=uuid,
         compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
         memory_bytes=int(memory.total) if memory else None,
@@ -97,10 +97,6 @@ def _ask(question: Callable[..., Any], *arguments: Any) -> Any:
         return question(*arguments)
     except pynvml.NVMLError:
         return None
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kprof.durations import duration
+from kprof.figures import GROUPED, duration, factor
 from kprof.gates.paths import MetricPath, finite, part
 
 STEP_AT_MOST: Final = 10.0
 """An improvement by this factor in one step is more often a broken measurement than a better kernel."""
 _ROUNDING: Final = 1e-9
-_GROUPED: Final = 999.5
 _SPEED_UNITS: Final = frozenset({"us", "s", "cycles", "ratio", "GB/s", "TFLOP/s", "%"})
 """Units in which ten times better is hard to believe. Launches can go from twenty to one."""
 _OF_THE_RESULT: Final = frozenset({"precision", "integrity", "build"})
@@ -51,7 +50,7 @@ def past_the_floor(path: MetricPath, report: dict[str, Any]) -> str | None:
 
 def in_words(ratio: float) -> str:
     """A factor to three digits, without an exponent: ``12.3x``, ``2,130x``, ``8,640,000x``."""
-    return f"{float(f'{ratio:.2e}'):,.0f}x" if ratio >= _GROUPED else f"{ratio:.3g}x"
+    return factor(ratio) if ratio >= GROUPED else f"{ratio:.3g}x"
 
 
 def leaps(path: MetricPath, better_by: float) -> bool:

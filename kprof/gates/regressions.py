@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kprof.durations import duration
 from kprof.evidence import Reason, Record
+from kprof.figures import duration
 from kprof.gates.change import Change
 from kprof.gates.comparability import TOLERABLE, Difference, other_conditions, other_task
 from kprof.gates.noise import noise_of, other_boards

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kprof.durations import duration
+from kprof.figures import duration
 from kprof.verdicts import Scalar
 
 

@@ -1,24 +1,23 @@
 """The one place that turns numbers into text with a unit. Reports carry base units; prefixes exist only here
-and, for times, in `kprof.durations`, which messages of gates need as well.
+and, for what messages of gates need as well, in `kprof.figures`.
 
 Numbers keep three or four significant digits whatever their size, so that nothing small becomes 0.00.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from kprof.durations import duration as duration
-from kprof.durations import scaled
-from kprof.durations import significant as significant
+from kprof.figures import duration as duration
+from kprof.figures import factor as factor
+from kprof.figures import scaled
+from kprof.figures import significant as significant
 
 _SIZES: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _FLOPS: Final = ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"))
 _BYTES_PER_MB: Final = 1e6
 _LEAST_PERCENT: Final = 0.01
-_GROUPED: Final = 999.5
 
 
 def size(count: float) -> str:
@@ -29,13 +28,6 @@ def size(count: float) -> str:
 def size_from_mb(mb: float) -> str:
     """A size given in MB of 1e6 bytes."""
     return size(mb * _BYTES_PER_MB)
-
-
-def factor(ratio: float, digits: int = 3) -> str:
-    """A ratio as a factor: ``11.2x``, ``0.0831x``, ``2,130x``."""
-    if abs(ratio) >= _GROUPED and math.isfinite(ratio):
-        return f"{float(f'{ratio:.{digits - 1}e}'):,.0f}x"
-    return f"{significant(ratio, digits)}x"
 
 
 def percent(share: float) -> str:

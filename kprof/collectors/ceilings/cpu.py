@@ -7,7 +7,6 @@ call on the CPU finds in its caches what it has room for there. Peaks are those 
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ import torch
 
 from kprof.ceilings_evidence import MeasuredCeiling, Name
 from kprof.collectors.ceilings.rates import host_seconds, rate_of, time_of
+from kprof.collectors.timing.sampling import preemptions
 from kprof.evidence import Reason
 
 CACHE_FOOTPRINTS: Final = (2**18, 2**20, 2**22, 2**24)
@@ -54,11 +54,11 @@ class Contention:
     """Counts how often other work takes the processors away."""
 
     def __init__(self) -> None:
-        self._before = self._preemptions()
+        self._before = preemptions()
 
     def warning(self, samples: int) -> Reason | None:
         """What to know of that many samples taken since the start; None: the machine was quiet."""
-        taken = self._preemptions() - self._before
+        taken = preemptions() - self._before
         if taken <= _CONTENDED_SHARE * samples:
             return None
         return Reason(
@@ -66,10 +66,6 @@ class Contention:
             message=f"other work took the processors {taken} times in {samples} samples: measured roofs are too low",
             hint="Measure them again on a quiet machine: kprof doctor --ceilings.",
         )
-
-    @staticmethod
-    def _preemptions() -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _bandwidths(footprint: int, budget_s: float, names: tuple[Name, Name, Name] | None = None) -> list[MeasuredCeiling]:

@@ -111,7 +111,7 @@ def take_samples(
 
     groups: list[_Group] = []
     began = perf_counter()
-    preempted_before = _preemptions()
+    preempted_before = preemptions()
     with _no_collection():
         clock = read_clock()
         while witness.owes or not _enough(groups, sides, policy, perf_counter() - began):
@@ -129,11 +129,12 @@ def take_samples(
             if g.before is not None and g.after is not None
         ),
         dropped=sum(len(values) for g in groups if g.dropped for values in g.samples.values()),
-        preemptions=_preemptions() - preempted_before,
+        preemptions=preemptions() - preempted_before,
     )
 
 
-def _preemptions() -> int:
+def preemptions() -> int:
+    """How often the system took a processor from this process so far: not a wait of its own."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 

@@ -1,4 +1,4 @@
-"""Times as text, for renderers and for messages alike: significant digits, and the unit that suits the size."""
+"""Numbers as text, for renderers and for messages alike: significant digits, and the unit that suits the size."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+GROUPED: Final = 999.5
+"""Factors from here on have their digits in groups, and no exponent."""
 _TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
 
 
@@ -31,3 +33,10 @@ def scaled(value: float, steps: Sequence[tuple[float, str]], digits: int) -> str
 def duration(us: float) -> str:
     """A time given in microseconds: ``1.180 us``, ``235.6 us``, ``32.00 ns``, ``1.390 ms``."""
     return "0 us" if us == 0 else scaled(us, _TIMES, 4)
+
+
+def factor(ratio: float, digits: int = 3) -> str:
+    """A ratio as a factor: ``11.2x``, ``0.0831x``, ``2,130x``."""
+    if abs(ratio) >= GROUPED and math.isfinite(ratio):
+        return f"{float(f'{ratio:.{digits - 1}e}'):,.0f}x"
+    return f"{significant(ratio, digits)}x"
