@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,10 +11,11 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from kprof.collectors.build_key import compiler_version, nvcc_path
+from kprof.collectors.build_key import compiler_version
+from kprof.collectors.probes.build import compile_file
+from kprof.collectors.probes.toolchain import find_nvcc
 from kprof.errors import CannotMeasureError
 from kprof.resources import resource_dir
-from kprof.subprocesses.asking import ask_program
 
 _SOURCE: Final = "ceilings.cu"
 _BUILD_S: Final = 120.0
@@ -83,37 +82,25 @@ def build_kernels(device: torch.device, cache_root: Path) -> Path:
     Raises:
         CannotMeasureError: there is no nvcc, it fails, or the cache cannot be written.
     """
-    nvcc = nvcc_path()
-    if nvcc is None:
-        raise CannotMeasureError(
-            "nvcc_missing",
-            "no nvcc: CUDA_HOME is not set and nvcc is not on PATH",
-            "Install the CUDA toolkit of torch's CUDA version, or set CUDA_HOME to where it is.",
-        )
     major, minor = torch.cuda.get_device_capability(device)
-    return _build(nvcc, f"sm_{major}{minor}", cache_root)
+    return _build(find_nvcc(), f"sm_{major}{minor}", cache_root)
 
 
-def _build(nvcc: str, architecture: str, cache_root: Path) -> Path:
+def _build(nvcc: str | Path, architecture: str, cache_root: Path) -> Path:
     source = resource_dir("kernels/ceilings") / _SOURCE
     key = hashlib.sha256(source.read_bytes() + f"{compiler_version('nvcc')} {architecture}".encode())
     library = cache_root / "ceilings" / f"kernels-{key.hexdigest()[:20]}.so"
     if library.exists():
         return library
-    made = library.with_suffix(f".{os.getpid()}.so")
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         flags = ("-O3", "-std=c++17", f"-arch={architecture}", "-shared", "-Xcompiler", "-fPIC")
-        answer = ask_program((nvcc, *flags, source, "-o", made), _BUILD_S)
-        if answer is None or answer.status != 0:
-            tail = answer.output.strip()[-_TAIL_CHARS:] if answer is not None else "it cannot be started"
+        said = compile_file((nvcc, *flags), source, library, _BUILD_S)
+        if said is not None:
+            tail = said.strip()[-_TAIL_CHARS:]
             hint = "kprof doctor says what is wrong with the compiler."
             raise CannotMeasureError("compile_failed", f"nvcc does not build {source.name}: {tail}", hint)
-        made.replace(library)
     except OSError as error:
         hint = "Point KPROF_CACHE_DIR at a folder that can be written and has room."
         raise CannotMeasureError("cache_not_writable", f"cannot build in {library.parent}: {error}", hint) from error
-    finally:
-        with contextlib.suppress(OSError):
-            made.unlink(missing_ok=True)
     return library

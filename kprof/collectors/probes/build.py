@@ -74,7 +74,7 @@ def build_probes(
 
             def compiled(name: str) -> str | None:
                 kind = _PROGRAM if name == RUNNER else _LIBRARY
-                return _compile((nvcc, *flags, *kind), sources / f"{name}.cu", waiting[name])
+                return compile_file((nvcc, *flags, *kind), sources / f"{name}.cu", waiting[name], COMPILE_S)
 
             with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
                 said = dict(zip(waiting, pool.map(compiled, waiting), strict=True))
@@ -94,16 +94,16 @@ def build_probes(
     return BuiltProbes(targets[RUNNER], {n: targets[n] for n in names if n not in failed}, failed, logs, version)
 
 
-def _compile(compiler: tuple[str | Path, ...], source: Path, target: Path) -> str | None:
+def compile_file(compiler: tuple[str | Path, ...], source: Path, target: Path, limit_s: float) -> str | None:
     """Compile one file; what the compiler said where it failed, else None."""
     # Renamed when it is whole: what a killed compiler leaves must not pass for a library.
     made = target.with_name(f".{target.name}.{os.getpid()}")
-    answer = ask_program((*compiler, source, "-o", made), COMPILE_S)
+    answer = ask_program((*compiler, source, "-o", made), limit_s)
     if answer is None:
         return f"{compiler[0]} does not start"
     if answer.status != 0:
         made.unlink(missing_ok=True)
-        return answer.output[-_LOG_CHARS:] if answer.status is not None else f"not over after {COMPILE_S:g} s"
+        return answer.output[-_LOG_CHARS:] if answer.status is not None else f"not over after {limit_s:g} s"
     made.replace(target)
     return None
 
