@@ -300,7 +300,7 @@ def test_github_actions_gets_annotations_and_a_summary(check: Any, monkeypatch: 
     assert annotation.startswith("::error ")
     assert "timing.speedup >= 1000" in annotation
     summary = Path("summary.md").read_text()
-    assert summary.startswith("before\n### kprof cuda\\_naive.py: 1 pass, 1 FAIL")
+    assert summary.startswith("before\n### kprof cuda_naive.py: 1 pass, 1 FAIL")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/summary.md")
     ran = check("r.json", "--thresholds", "t.yaml", "--baseline", "b.json", "-q")
     assert (ran.code, "cannot write the step summary" in ran.err) == (1, True)

@@ -75,14 +75,21 @@ def test_no_gate_at_all_is_a_table_too() -> None:
 def test_markdown_keeps_its_rows() -> None:
     text = gate_markdown.render((PLAIN, made("fail", expression=NASTY, message=NASTY)), "kprof a|b.py")
     lines = text.splitlines()
-    assert lines[0] == "### kprof a\\|b.py: 1 pass, 1 FAIL"
+    assert lines[0] == "### kprof a&#124;b.py: 1 pass, 1 FAIL"
     rows = [line for line in lines if line.startswith("| ")]
     assert len(rows) == 3
-    assert all(line.replace("\\|", "").count("|") == 7 for line in rows)
+    assert all(line.count("|") == 7 for line in rows)
     assert rows[1].startswith("| pass | precision.passed == true | true | - |")
     assert "**FAIL**" in rows[2]
-    assert "\\`a\\`" in rows[2]
-    assert lines[-1].startswith("- **FAIL** timing.kernel\\_us: 50%")
+    assert "&#96;a&#96;" in rows[2]
+    assert lines[-1].startswith("- **FAIL** timing.kernel_us: 50%")
+    assert all(mark not in text for mark in ("`", "<", "\x1b", "\x00"))
+
+
+def test_a_name_in_markdown_calls_nobody_and_links_nowhere() -> None:
+    text = gate_markdown.render((made("fail", message="by @team in #123"),), "kprof @team.py")
+    assert text.count("<code>") == text.count("</code>") == 3
+    assert "@" not in text
 
 
 @pytest.mark.parametrize(("allowed", "errors", "skipped"), [(False, "1", "1"), (True, "0", "2")])
