@@ -155,7 +155,7 @@ def _bottleneck(capture: Capture, counters: CounterAnalysis, task: Task) -> Bott
         return absent_block(BottleneckBlock, _absence_of_task(capture, counters, task), NCU)
     of = _of_which(kernels, verdict)
     if of is not None and len(kernels) == 1:  # The kernel is the call: no step takes it below the floor of the task.
-        verdict = replace(verdict, steps=within(verdict.steps, task.headroom))
+        verdict = replace(verdict, steps=within(verdict.steps, task.most_gain))
     block = bottleneck_block(verdict, of)
     if main is not None:
         return block

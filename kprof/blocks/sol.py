@@ -89,6 +89,13 @@ class TaskTime:
     empty_us: float | None = EMPTY_KERNEL_US
     """What a kernel that does nothing takes; None: not measured there."""
 
+    @property
+    def headroom(self) -> float | None:
+        """The time over the floor: how many times as fast the task could be done; None where either is not known."""
+        if self.floor is None or not self.floor.us or not self.kernel_us:
+            return None
+        return self.kernel_us / self.floor.us
+
 
 def sol_block(
     profile: CounterProfile | None,
@@ -214,7 +221,7 @@ def _of_task(profile: CounterProfile | None, task: TaskTime | None) -> dict[str,
         return {}
     found: dict[str, Any] = {name: getattr(floor, part) for name, part in _FLOOR_FIELDS.items()}
     if floor.us and task.kernel_us:
-        found |= {"task_score": floor.us / task.kernel_us, "headroom": task.kernel_us / floor.us}
+        found |= {"task_score": floor.us / task.kernel_us, "headroom": task.headroom}
     moved = profile.quantities.dram_bytes if profile is not None else None
     if moved is not None and floor.dram_bytes:
         found["traffic_amplification"] = moved / floor.dram_bytes

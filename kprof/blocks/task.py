@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from kprof.blocks.base import IMPORTED, on_cuda, stage_absence
@@ -60,7 +61,7 @@ class Task:
             ceilings=self.capture.ceilings if self.roof == MEASURED or not on_cuda(self.capture) else None,
         )
 
-    @property
+    @cached_property
     def time(self) -> TaskTime:
         """The floor beside the headline, in the headline's cache state."""
         return TaskTime(
@@ -81,12 +82,10 @@ class Task:
         return None if self._has_no_time else self.timing.kernel_us
 
     @property
-    def headroom(self) -> float | None:
+    def most_gain(self) -> float | None:
         """How many times as fast the task could be done at most; None where the floor may be too high to say."""
-        floor, kernel_us = self.floor(self.timing.headline_cache or "cold"), self._kernel_us
-        if floor is None or not floor.us or kernel_us is None or floor.kind == "upper_estimate":
-            return None
-        return kernel_us / floor.us
+        floor = self.time.floor
+        return self.time.headroom if floor is not None and floor.kind != "upper_estimate" else None
 
     @property
     def host_share(self) -> HostShare | None:
