@@ -39,6 +39,8 @@ class CacheGap(Record, frozen=True, kw_only=True):
 
 
 GAP: Final = CacheGap()
+FEWEST: Final = 2
+"""Calls of either kind below which their times say nothing."""
 
 
 def time_checks(capture: Capture, evidence: IntegrityEvidence) -> Iterator[Check]:
@@ -51,6 +53,13 @@ def _times(calls: Sequence[TimedCall], values: tuple[Values, ...]) -> list[float
     return [call.us for call in calls if call.values in values]
 
 
+def _never_seen(calls: Sequence[TimedCall]) -> list[float]:
+    """Times of calls with values never seen. A kernel that took some for those it knows did not work on them."""
+    new = [call for call in calls if call.values in NEVER_SEEN]
+    right = [call for call in new if not call.mismatches]
+    return [call.us for call in (right if len(right) >= FEWEST else new)]
+
+
 def repeated_us(calls: Sequence[TimedCall]) -> float | None:
     """Median over the calls with the usual values."""
     return median(_times(calls, ("repeated",)))
@@ -58,14 +67,14 @@ def repeated_us(calls: Sequence[TimedCall]) -> float | None:
 
 def never_seen_us(calls: Sequence[TimedCall]) -> float | None:
     """Median over the calls with values never seen, at the usual addresses."""
-    return median(_times(calls, NEVER_SEEN))
+    return median(_never_seen(calls))
 
 
 def _cached(capture: Capture, evidence: IntegrityEvidence) -> Check:
     """Calls with values seen before are faster than the work allows."""
     name = "cached_result"
-    seen, new = _times(evidence.calls, ("repeated",)), _times(evidence.calls, NEVER_SEEN)
-    if min(len(seen), len(new)) < 2:
+    seen, new = _times(evidence.calls, ("repeated",)), _never_seen(evidence.calls)
+    if min(len(seen), len(new)) < FEWEST:
         absent = evidence.absent
         return unknown(name, absent.get("refilled") or absent.get("calls") or NOT_LOOKED)
     usual, never = median(seen) or 0.0, median(new) or 0.0

@@ -19,6 +19,7 @@ from torch.profiler import record_function
 
 from kprof.collectors.launches.trace import MAX_TRACE_BYTES, TraceEvents, read_trace, trace_too_large
 from kprof.collectors.launches.window_evidence import CACHES, Kind, Recording, window_name
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.device_queue import DeviceQueue
 from kprof.collectors.timing.sampling import SamplingPolicy
 from kprof.errors import CannotMeasureError, first_line
@@ -75,7 +76,7 @@ class CudaTurn:
         return bool(self._event.query())  # type: ignore[no-untyped-call]
 
     def synchronize(self) -> None:
-        torch.cuda.synchronize(self._device)
+        synchronise(self._device)
 
 
 @dataclass

@@ -19,29 +19,31 @@ _CALIBRATION_CYCLES: Final = 2_000_000
 MAX_SPIN_US: Final = 20_000.0
 # Spins for a number of cycles in one thread; not part of torch's documented interface, there since torch 1.0.
 _sleep: Any = torch.cuda._sleep
+_Event: Final[Any] = torch.cuda.Event
+_record, _query, _wait, _elapsed_ms = _Event.record, _Event.query, _Event.synchronize, _Event.elapsed_time
+"""Taken at import, which is before any user code: it may replace them, and would spin and wait for what they tell."""
 
 
 class EventPair:
     """Two timing events round what is enqueued between them, on the current stream."""
 
     def __init__(self) -> None:
-        event: Any = torch.cuda.Event
-        self._start, self._end = event(enable_timing=True), event(enable_timing=True)
+        self._start, self._end = _Event(enable_timing=True), _Event(enable_timing=True)
 
     def start(self) -> None:
-        self._start.record()
+        _record(self._start)
 
     def end(self) -> None:
-        self._end.record()
+        _record(self._end)
 
     def started(self) -> bool:
         """The device has reached the first event."""
-        return bool(self._start.query())
+        return bool(_query(self._start))
 
     def wait_us(self) -> float:
         """Wait for the second event; microseconds between the two, with the pair's own bias inside."""
-        self._end.synchronize()
-        return float(self._start.elapsed_time(self._end)) * 1e3
+        _wait(self._end)
+        return float(_elapsed_ms(self._start, self._end)) * 1e3
 
 
 class DeviceQueue:

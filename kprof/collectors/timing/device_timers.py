@@ -7,8 +7,7 @@ from dataclasses import replace
 from time import perf_counter_ns  # By name: user code may replace the module's functions.
 from typing import Final
 
-import torch
-
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.device_queue import MAX_SPIN_US, DeviceQueue, EventPair
 from kprof.collectors.timing.sampling import Sampled, take_samples
 from kprof.collectors.timing.timers import Timers, host_resolution_us, host_sample
@@ -42,11 +41,11 @@ class DeviceTimers:
         """Host time to enqueue one call, in microseconds: the largest of five."""
         longest = 0.0
         for _ in range(5):
-            torch.cuda.synchronize(self.timers.device)
+            synchronise(self.timers.device)
             began = perf_counter_ns()
             self.timers.call(side)
             longest = max(longest, (perf_counter_ns() - began) / 1e3)
-        torch.cuda.synchronize(self.timers.device)
+        synchronise(self.timers.device)
         return longest
 
     def _empty_pair_us(self) -> float:
@@ -99,7 +98,7 @@ class DeviceTimers:
         result = call()
         pair.end()
         full = not pair.started()
-        torch.cuda.synchronize(self.timers.device)
+        synchronise(self.timers.device)
         self.timers.witness.saw(result)
         del result
         return pair.wait_us(), full
@@ -120,7 +119,7 @@ class DeviceTimers:
         def take(side: Side) -> float:
             if cache == "cold":
                 self.queue.flush()
-            torch.cuda.synchronize(self.timers.device)
+            synchronise(self.timers.device)
             return host_sample(self.timers, side)
 
         sampled = self._sample(take, "host", cache)
@@ -145,11 +144,11 @@ class DeviceTimers:
     def _stream_sample(self, side: Side, calls: int) -> float:
         self.timers.enter(side)
         call = self.timers.calls[side]
-        torch.cuda.synchronize(self.timers.device)
+        synchronise(self.timers.device)
         began = perf_counter_ns()
         for _ in range(calls):
             call()
-        torch.cuda.synchronize(self.timers.device)
+        synchronise(self.timers.device)
         return (perf_counter_ns() - began) / 1e3 / calls
 
     def _sample(

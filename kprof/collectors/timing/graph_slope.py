@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import torch
 
+from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.device_queue import DeviceQueue, EventPair
 from kprof.collectors.timing.device_timers import DeviceTimers
 from kprof.collectors.timing.sampling import Sampled, take_samples
@@ -107,7 +108,7 @@ def _capture(timers: Timers, side: Side, calls: int) -> torch.cuda.CUDAGraph:
         _GraphError: the capture failed, or holds nothing because the side does not launch on torch's current stream.
     """
     timers.call(side)
-    torch.cuda.synchronize(timers.device)
+    synchronise(timers.device)
     graph = _new_graph()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -116,7 +117,7 @@ def _capture(timers: Timers, side: Side, calls: int) -> torch.cuda.CUDAGraph:
                 for _ in range(calls):
                     timers.call(side)
         except RuntimeError as error:  # torch raises it for whatever CUDA refuses inside a capture
-            torch.cuda.synchronize(timers.device)
+            synchronise(timers.device)
             raise _GraphError(
                 Reason(
                     code="graph_capture_failed",
@@ -132,5 +133,5 @@ def _capture(timers: Timers, side: Side, calls: int) -> torch.cuda.CUDAGraph:
                 hint="Launch on at::cuda::getCurrentCUDAStream().",
             )
         )
-    torch.cuda.synchronize(timers.device)
+    synchronise(timers.device)
     return graph

@@ -137,6 +137,23 @@ def test_of_many_calls_the_fastest_new_one_tells_on_a_busy_machine() -> None:
     assert check("cached_result", evidence(calls=calls(repeated=usual, refilled=new, swapped=()))).passed is False
 
 
+def test_a_call_that_took_new_values_for_known_ones_did_not_work_on_them() -> None:
+    """As recorded on an H200 of a kernel that keeps its last result and looks at every 64th row of the input."""
+    fooled = tuple(call("swapped", 293.0, mismatches=WRONG) for _ in range(3))
+    rest = calls(repeated=(293.0,) * 11, refilled=(3030.0,) * 4, swapped=(3030.0,) * 2)
+    found = evidence(calls=rest + fooled)
+    assert block(found).never_seen_us == 3030.0
+    assert check("cached_result", found).passed is False
+    assert check("wrong_on_swapped", found).passed is False
+
+
+def test_where_every_new_result_is_wrong_their_times_are_told_still() -> None:
+    new = tuple(call(values, 50.0, mismatches=WRONG) for values in ("refilled", "swapped") for _ in range(4))
+    made = block(evidence(calls=calls(refilled=(), swapped=()) + new))
+    assert made.never_seen_us == 50.0
+    assert {one.name: one.passed for one in made.checks or ()}["cached_result"] is True
+
+
 def with_series(
     us: float, timer: Timer = "host", cache: Cache = "warm", preemptions: int | None = None
 ) -> TimingEvidence:

@@ -1,10 +1,10 @@
-"""Right in its first hundred calls."""
+"""Right in its first hundred calls; memory as it is after them, in which the answer to the usual values may lie."""
 
 import torch
 from torch import nn
 
 REF = "wide"
-FLAGS = {"wrong_on_repeated"}
+FLAGS = {"wrong_on_refilled", "wrong_on_moved"}
 GPU = True
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 REF = "wide"
-FLAGS = {"wrong_on_repeated"}
+FLAGS = {"work_after_window"}
 GPU = True
 
 calls = []
