@@ -4,8 +4,8 @@
     python benchmarks/ab_record.py OUT.json.gz --device cpu    the same procedure on C++ kernels, small and short
 
 Each report is one run of ``kprof analyze --blocks timing``: processes of its own, the extension found compiled. Sizes
-take turns, and slowed runs stand between plain ones, so that drift of the board falls on all alike. What is kept of a
-report is what a gate reads: workload, environment and the block timing with the samples of its headline view.
+and delays take turns, and slowed runs stand between plain ones, so that drift of the board falls on all alike. What is
+kept of a report is what a gate reads: workload, environment and the block timing with the samples of its headline view.
 ``benchmarks/ab_judge.py`` compares all pairs.
 """
 
@@ -23,27 +23,30 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).resolve().parents[1]
-PLAIN = 12
-SLOWED = 4
-SLOWED_EVERY = PLAIN // SLOWED
+ROUNDS = 12
 
 
 @dataclass(frozen=True)
 class Size:
-    """One problem size, and the delay of the slowed kernel."""
+    """One problem size, and the delays of the slowed kernels."""
 
     name: str
     sets: tuple[str, ...]
-    delay_cycles: int
-    """For which the last blocks spin; see ``benchmarks/ab/delayed.py`` for what comes of it."""
+    plain: int
+    """Reports of the kernel as it is, over all rounds."""
+    delays: tuple[int, ...] = ()
+    """Cycles for which the last blocks spin; see ``benchmarks/ab/delayed.py`` for what comes of them."""
+    slowed: int = 0
+    """Reports of each delay, over all rounds."""
 
 
 ON_GPU = (
-    Size("tiny", (), 160),
-    Size("medium", ("R=4", "B=1280", "D=1024"), 340),
-    Size("large", ("R=4", "B=8192", "D=4096"), 6800),
+    Size("tiny", ("R=4", "B=10", "D=32"), 12, (100,), 3),
+    Size("short", ("R=8", "B=10", "D=32"), 12, (100, 200), 4),
+    Size("medium", ("R=4", "B=1280", "D=1024"), 6, (20, 100), 3),
+    Size("large", ("R=4", "B=8192", "D=4096"), 6, (2900, 3600), 3),
 )
-ON_CPU = (Size("tiny", (), 0), Size("medium", ("R=4", "B=64", "D=256"), 0))
+ON_CPU = (Size("tiny", (), 12, (0,), 4), Size("medium", ("R=4", "B=64", "D=256"), 12, (0,), 4))
 
 
 def main() -> int:
@@ -51,45 +54,50 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
-    parser.add_argument("--rounds", type=int, default=PLAIN, help="plain reports a size")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="end after so many of the rounds")
     parser.add_argument("--seconds", type=float, default=600.0, help="begin no run after this long")
     arguments = parser.parse_args()
-    on_cpu = arguments.device == "cpu"
+    sizes = ON_CPU if arguments.device == "cpu" else ON_GPU
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        kernels = _kernels(Path(folder), ON_CPU if on_cpu else ON_GPU, on_cpu=on_cpu)
-        recorded: dict[str, dict[str, list[Any]]] = {size.name: {"plain": [], "slowed": []} for size in kernels}
+        kernels = _kernels(Path(folder), sizes, on_cpu=arguments.device == "cpu")
+        recorded: dict[str, dict[str, list[Any]]] = {
+            size.name: {str(cycles): [] for cycles in (0, *size.delays)} for size in sizes
+        }
         began = time.monotonic()
-        first = next(iter(kernels))
-        _analyze(kernels[first]["plain"], first, arguments.device)  # compiles; its times are those of a cold machine
+        _analyze(kernels[0], sizes[0], arguments.device)  # compiles; its times are those of a cold machine
         print(f"compiled and warm after {time.monotonic() - began:.0f} s", flush=True)
-        for turn in range(arguments.rounds):
-            kinds = ("plain", "slowed") if turn % SLOWED_EVERY == SLOWED_EVERY - 1 else ("plain",)
-            for kind in kinds:
-                for size, files in kernels.items():
-                    if time.monotonic() - began > arguments.seconds:
-                        continue
-                    report, seconds = _analyze(files[kind], size, arguments.device)
-                    failed |= report is None
-                    if report is not None:
-                        recorded[size.name][kind].append(_kept(report))
-                        kernel_us = report["blocks"]["timing"]["kernel_us"]
-                        print(f"{turn:2} {size.name:7} {kind:7} {kernel_us} us, run of {seconds:.1f} s", flush=True)
-            _write(arguments.out, recorded, kernels)
+        for turn in range(min(arguments.rounds, ROUNDS)):
+            for size, cycles in _due(sizes, turn):
+                if time.monotonic() - began > arguments.seconds:
+                    continue
+                report, seconds = _analyze(kernels[cycles], size, arguments.device)
+                failed |= report is None
+                if report is not None:
+                    recorded[size.name][str(cycles)].append(_kept(report))
+                    kernel_us = report["blocks"]["timing"]["kernel_us"]
+                    print(f"{turn:2} {size.name:7} {cycles:5} {kernel_us} us, run of {seconds:.1f} s", flush=True)
+            _write(arguments.out, recorded)
     return int(failed)
 
 
-def _kernels(folder: Path, sizes: tuple[Size, ...], *, on_cpu: bool) -> dict[Size, dict[str, Path]]:
-    """A kernel file a size and kind; all of them build the same extension."""
+def _due(sizes: tuple[Size, ...], turn: int) -> list[tuple[Size, int]]:
+    """The runs of one round: each size's spread evenly over all rounds, sizes in turn."""
+
+    def times(count: int) -> int:
+        return (turn + 1) * count // ROUNDS - turn * count // ROUNDS
+
+    plain = [(size, 0) for size in sizes for _ in range(times(size.plain))]
+    return plain + [(size, cycles) for size in sizes for cycles in size.delays for _ in range(times(size.slowed))]
+
+
+def _kernels(folder: Path, sizes: tuple[Size, ...], *, on_cpu: bool) -> dict[int, Path]:
+    """A kernel file a delay; all of them build the same extension."""
     source = (REPO / ("kernels/logsumexp/cpu.py" if on_cpu else "benchmarks/ab/delayed.py")).read_text()
-    made: dict[Size, dict[str, Path]] = {}
-    for size in sizes:
-        made[size] = {}
-        for kind in ("plain", "slowed"):
-            cycles = size.delay_cycles if kind == "slowed" else 0
-            path = folder / f"{size.name}_{kind}.py"
-            path.write_text(source.replace("DELAY_CYCLES = 0\n", f"DELAY_CYCLES = {cycles}\n"))
-            made[size][kind] = path
+    made: dict[int, Path] = {}
+    for cycles in sorted({0, *(delay for size in sizes for delay in size.delays)}):
+        made[cycles] = folder / f"delayed_{cycles}.py"
+        made[cycles].write_text(source.replace("DELAY_CYCLES = 0\n", f"DELAY_CYCLES = {cycles}\n"))
     return made
 
 
@@ -113,15 +121,16 @@ def _kept(report: dict[str, Any]) -> dict[str, Any]:
     for side in ("kernel", "ref"):
         if samples[view][side] is not None:
             samples[view][side] = [round(one, 4) for one in samples[view][side]]
-    kept = {key: report[key] for key in ("schema_version", "kprof_version", "created", "source", "workload")}
+    kept = {key: report[key] for key in ("schema_version", "kprof_version", "created", "source")}
+    files = {key: Path(report["workload"][key]).name for key in ("kernel_file", "ref_file")}
+    kept["workload"] = {**report["workload"], **files}
     kept["environment"] = {**report["environment"], "command": []}
     kept["blocks"] = {"timing": {**timing, "samples_us": samples, "reasons": {}}}
     return kept
 
 
-def _write(out: Path, recorded: dict[str, Any], kernels: dict[Size, dict[str, Path]]) -> None:
-    cycles = {size.name: size.delay_cycles for size in kernels}
-    text = json.dumps({"delay_cycles": cycles, "reports": recorded}, separators=(",", ":"))
+def _write(out: Path, recorded: dict[str, Any]) -> None:
+    text = json.dumps({"reports": recorded}, separators=(",", ":"))
     out.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 

@@ -102,10 +102,11 @@ def test_under_ten_steps_of_its_timer_a_time_is_not_gated() -> None:
 
 
 def test_the_prior_is_the_one_that_is_stated() -> None:
-    assert [prior_spread(us) for us in (0.5, 2.9, 3.0, 9.9, 10.0, 1e6)] == [0.02, 0.02, 0.01, 0.01, 0.005, 0.005]
+    assert [prior_spread(us) for us in (0.5, 1.6, 1.7, 2.9)] == [0.03, 0.03, 0.02, 0.02]
+    assert [prior_spread(us) for us in (3.0, 9.9, 10.0, 1e6)] == [0.01, 0.01, 0.005, 0.005]
 
 
-@pytest.mark.parametrize(("name", "most"), [("tiny", 6.0), ("large", 1.5), ("matmul", 1.5)])
+@pytest.mark.parametrize(("name", "most"), [("tiny", 7.0), ("large", 1.5), ("matmul", 1.5)])
 def test_the_least_regression_found_without_repeats(name: str, most: float) -> None:
     found = verdict(f"{KERNEL}: 1%", recorded(name), recorded(name))
     assert found.mde_pct is not None

@@ -49,13 +49,16 @@ class KnownBiases(Record, frozen=True, kw_only=True):
     """Calibrated events read this much too much (cold: the kernel's code and arguments come from DRAM first) ..."""
     events_excess_per_launch_us: float = 0.3
     """... and this much more, at any size, for each launch after the first: launches follow each other closer under
-    CUPTI, by an amount that each process has of its own (nine kernels: 0.2 to 3.0 us in eleven processes) ..."""
+    CUPTI, by an amount that each process has of its own ..."""
     events_excess_below_us: float = 50.0
     """... up to this size."""
     cupti_excess: float = 0.05
     """CUPTI slows a kernel of many blocks by up to this share ..."""
     cupti_excess_above_blocks: int = 20_000
     """... from this many blocks."""
+    cupti_excess_per_launch_us: float = 0.2
+    """In other processes it keeps launches apart, by up to this much for each after the first (nine kernels in 77
+    processes: events read from 1.5 us less than CUPTI to 3.0 us more)."""
     graph_gap_us: float = 0.25
     """The slope of a graph holds the gap to the next node, up to this much."""
     disagree_share: float = 0.03
@@ -232,8 +235,10 @@ def _true_range(estimate: Estimate, blocks: int | None, launches: int) -> tuple[
         short = reading < KNOWN.events_excess_below_us
         least, most = KNOWN.events_excess_us[estimate.cache] if short else (0.0, 0.0)
         return reading - most - KNOWN.events_excess_per_launch_us * max(0, launches - 1), reading - least
-    if estimate.timer == "cupti" and blocks is not None and blocks > KNOWN.cupti_excess_above_blocks:
-        return reading / (1.0 + KNOWN.cupti_excess), reading
+    if estimate.timer == "cupti":
+        slowed = blocks is not None and blocks > KNOWN.cupti_excess_above_blocks
+        least = reading / (1.0 + KNOWN.cupti_excess) if slowed else reading
+        return least - KNOWN.cupti_excess_per_launch_us * max(0, launches - 1), reading
     if estimate.timer == "graph":
         return reading - KNOWN.graph_gap_us, reading
     return reading, reading
