@@ -1,11 +1,12 @@
 """Roofs of a CUDA device: kernels that do one thing, torch's own operators beside them, and the library's products.
 
-Where a kernel and an operator measure the same, the faster one is the roof. Buffers hold random values: a board draws
+Where kernels and an operator measure the same, the fastest one is the roof. Buffers hold random values: a board draws
 less power, and so runs faster, on zeros.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
@@ -61,12 +62,12 @@ def cuda_ceilings(device: torch.device, cache_root: Path) -> Iterator[Found]:
 
 
 def _dram(rates: DeviceRates, kernels: CeilingKernels | None) -> Iterator[MeasuredCeiling]:
-    """The faster of a kernel and an operator of torch's, for each mix."""
+    """The fastest of some kernels and an operator of torch's, for each mix."""
     size = _dram_bytes(rates.device)
-    a, b, c = (torch.rand(size // 4, device=rates.device) for _ in range(3))
-    grid = Grid(8 * _sms(rates.device), 256)
+    whole = torch.rand(3 * size // 4, device=rates.device)
+    a, b, c = whole.chunk(3)
+    yield _dram_read(rates, kernels, whole)
     operators: tuple[tuple[Name, int, str, Callable[[], Any]], ...] = (
-        ("dram_read", 1, "torch.sum", lambda: torch.sum(a)),
         ("dram_copy", 2, "torch.Tensor.copy_", lambda: b.copy_(a)),
         ("dram_triad", 3, "torch.add(a, b, alpha=3, out=c)", lambda: torch.add(a, b, alpha=3, out=c)),
     )
@@ -74,9 +75,34 @@ def _dram(rates: DeviceRates, kernels: CeilingKernels | None) -> Iterator[Measur
         moved, footprint = float(buffers * size), buffers * size
         found = [rates.rate(name, "byte/s", moved, call, method, footprint)]
         if kernels is not None:
-            launch = _launcher(kernels, name, grid, a, b, c, size // 16)
+            launch = _launcher(kernels, name, _filling(rates.device), a, b, c, size // 16)
             found.append(rates.rate(name, "byte/s", moved, launch, f"kernel {name}, 16 bytes a load", footprint))
         yield max(found, key=lambda one: one.median)
+
+
+def _dram_read(rates: DeviceRates, kernels: CeilingKernels | None, whole: Tensor) -> MeasuredCeiling:
+    """Which order of addresses suits a board's memory is found by trying."""
+    size = whole.nbytes
+    out = torch.empty(_filling(rates.device).all_threads, device=rates.device)
+    found = [rates.rate("dram_read", "byte/s", float(size), lambda: torch.sum(whole), "torch.sum", size)]
+    if kernels is None:
+        return found[0]
+    one_pass = Grid(math.ceil(size / 16 / _LOADS / 256), 256)
+    tried = (
+        ("dram_read", _filling(rates.device)),
+        ("dram_read_tiles", _filling(rates.device)),
+        ("dram_read_tiles", one_pass),
+    )
+    for launcher, grid in tried:
+        launch = _launcher(kernels, launcher, grid, whole, out, out, size // 16)
+        told = f"kernel {launcher}, 16 bytes a load{', one pass' if grid is one_pass else ''}"
+        found.append(rates.rate("dram_read", "byte/s", float(size), launch, told, size))
+    return max(found, key=lambda one: one.median)
+
+
+def _filling(device: torch.device) -> Grid:
+    """As many threads as a board of today runs at once."""
+    return Grid(8 * _sms(device), 256)
 
 
 def _launcher(kernels: CeilingKernels, name: str, grid: Grid, *buffers: Tensor | int) -> Callable[[], None]:
