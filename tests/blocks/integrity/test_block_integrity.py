@@ -155,7 +155,11 @@ def test_where_every_new_result_is_wrong_their_times_are_told_still() -> None:
 
 
 def with_series(
-    us: float, timer: Timer = "host", cache: Cache = "warm", preemptions: int | None = None
+    us: float,
+    timer: Timer = "host",
+    cache: Cache = "warm",
+    preemptions: int | None = None,
+    queue_kept_full: bool | None = None,
 ) -> TimingEvidence:
     series = Series(
         timer=timer,
@@ -165,8 +169,16 @@ def with_series(
         kernel_count=9,
         ref_count=9,
         preemptions=preemptions,
+        queue_kept_full=queue_kept_full,
     )
     return TimingEvidence(series=(series,))
+
+
+@pytest.mark.parametrize(("new", "waiting", "full"), [(74.0, True, True), (76.0, True, False), (101.0, False, False)])
+def test_a_call_that_waits_for_the_device_may_take_longer_for_new_values(new: float, waiting: bool, full: bool) -> None:
+    found = evidence(calls=calls(repeated=(50.0,) * 8, refilled=(new,) * 8, swapped=()))
+    for kept, passed in ((False, waiting), (True, full)):
+        assert check("cached_result", found, timing=with_series(50.0, queue_kept_full=kept)).passed is passed
 
 
 @pytest.mark.parametrize(
