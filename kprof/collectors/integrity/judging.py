@@ -26,7 +26,8 @@ from kprof.workload import LoadedWorkload, seed_everything
 
 _BUDGET_S: Final = 0.7
 """Time after which no call is judged but the first of each kind of values."""
-
+_ELSEWHERE: Final = 8
+"""Values that are tried for one in which an exchange of elements changes the reference's answer."""
 
 OTHER_INPUTS: Final = Reason(
     code="exchange_not_valid",
@@ -94,23 +95,30 @@ class Judge:
 
     def _right_elsewhere(self, content: Content) -> bool:
         """The same exchange of elements in values that the kernel has never seen, and cannot have kept, goes right."""
-        self.enter(self.workload.inputs_side)
-        others = self.workload.inputs(secrets.randbits(31))
-        if layout(others) != layout(content.source):
-            return True
-        same = replace(content, source=others)
-        expected = self._answer(same)
-        if expected is None:
-            return False
+        for _ in range(_ELSEWHERE):
+            self.enter(self.workload.inputs_side)
+            others = self.workload.inputs(secrets.randbits(31))
+            if layout(others) != layout(content.source):
+                return True
+            same = replace(content, source=others)
+            expected, before = self._answer(same), self._answer(Content("refilled", others))
+            if expected is None or before is None:
+                return False
+            # Where the exchange makes no difference to the reference, to be right shows nothing.
+            if self._unlike(before[0], expected[0]):
+                return not self._unlike(self._kernels_answer(same), expected[0])
+        return False
+
+    def _kernels_answer(self, content: Content) -> Any:
         seed_everything(self.seed)
         self.enter("kernel")
         try:
-            result = self.workload.kernel(*same.fresh())
+            result = self.workload.kernel(*content.fresh())
             synchronise(self.workload.device)
         except Exception as error:  # User code may raise anything; it is reported as theirs.
             raise SideError("kernel", error) from error
         self.enter(None)
-        return not self._unlike(result, expected[0])
+        return result
 
     def _answer(self, content: Content) -> tuple[Any] | None:
         """The reference's result in a tuple, for it may be anything; None: it raises for exchanged elements."""

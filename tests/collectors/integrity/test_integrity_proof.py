@@ -195,6 +195,21 @@ def test_an_answer_to_other_values_is_told_from_one_that_exchanged_elements_excu
     assert False in judged(proof, workload)["swapped"]
 
 
+def test_an_exchange_that_seldom_changes_the_reference_excuses_as_well() -> None:
+    """To be right where it makes no difference shows nothing: few of four values lie between exchanged borders."""
+
+    def make() -> list[Any]:
+        return [torch.rand(4), torch.rand(16).sort().values]
+
+    for _ in range(8):
+        proof, _, workload = looked_at(
+            lambda x, borders: (borders.unsqueeze(0) < x.unsqueeze(1)).sum(1),
+            lambda x, borders: torch.searchsorted(borders, x),
+            make=make,
+        )
+        assert False not in judged(proof, workload)["swapped"]
+
+
 def test_long_calls_are_looked_at_a_few_times_only() -> None:
     workload = loaded(torch.exp, torch.exp)
     proof = Proof(workload, 0, lambda side: None)
