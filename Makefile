@@ -13,8 +13,9 @@ demo: $(DONE)
 	$(BIN)/kprof analyze kernels/logsumexp/cpu.py --ref kernels/logsumexp/ref.py \
 	    --set R=8 --set B=512 --set D=512 --format text
 
+# A file's tests stay together: they share what it compiles. More processes than this would time each other.
 test: $(DONE_DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(DONE_DEV)
 	$(BIN)/ruff check .
