@@ -17,9 +17,7 @@ from kprof.evidence import (
     BuildEvidence,
     Environment,
     Fault,
-    LaunchesEvidence,
     MemoryEvidence,
-    PrecisionEvidence,
     Record,
     Side,
     Stage,
@@ -30,6 +28,8 @@ from kprof.evidence import (
 from kprof.files import read_whole
 from kprof.floor_evidence import FloorEvidence
 from kprof.integrity_evidence import IntegrityEvidence
+from kprof.launches_evidence import LaunchesEvidence
+from kprof.precision_evidence import PrecisionEvidence
 from kprof.sanitizer_evidence import SanitizerEvidence
 
 CAPTURE_VERSION: Final = 1

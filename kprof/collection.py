@@ -21,7 +21,8 @@ from kprof.counter_collection.collect import collect_counters
 from kprof.counter_collection.options import CounterOptions
 from kprof.counter_evidence import COUNTER_BLOCKS
 from kprof.errors import InputFileError
-from kprof.evidence import Environment, Fault, LaunchesEvidence, Repeat, Series, Stage, TimingEvidence, Workload
+from kprof.evidence import Environment, Fault, Repeat, Series, Stage, TimingEvidence, Workload
+from kprof.launches_evidence import LaunchesEvidence
 from kprof.sanitizer_collection import collect_sanitizer
 from kprof.sanitizer_evidence import SanitizerTool
 from kprof.turns import DEFAULT_TIMEOUT_S, turn_on

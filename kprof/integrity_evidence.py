@@ -6,7 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from kprof.evidence import Cache, Mismatch, Reason, Record, Series, Timer
+from kprof.evidence import Cache, Reason, Record, Series, Timer
+from kprof.precision_evidence import Mismatch
 
 Values = Literal["repeated", "refilled", "moved", "swapped"]
 """What a looked-at call was given: ``repeated``, the values of all other timed calls, written anew where they were;

@@ -14,23 +14,18 @@ from kprof.evidence import (
     ClockReading,
     Environment,
     Fault,
-    Launch,
-    LaunchesEvidence,
     MemoryEvidence,
-    Mismatch,
-    PrecisionEvidence,
-    PrecisionTrial,
     Reason,
     Series,
     SideBuild,
-    SideLaunches,
     SideMemory,
     TensorInfo,
     Timer,
     TimingEvidence,
-    Tolerance,
     Workload,
 )
+from kprof.launches_evidence import Launch, LaunchesEvidence, SideLaunches
+from kprof.precision_evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Tolerance
 from kprof.report import BLOCK_NAMES
 
 EVENT_BIAS_US = 1.28

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from kprof.collectors.precision.collect import collect_precision
-from kprof.evidence import PrecisionEvidence, Side
+from kprof.evidence import Side
+from kprof.precision_evidence import PrecisionEvidence
 from kprof.workload import LoadedWorkload
 
 CPU = torch.device("cpu")

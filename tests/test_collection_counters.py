@@ -16,7 +16,8 @@ from kprof.collection import Plan, collect
 from kprof.counter_collection.options import CounterOptions
 from kprof.counter_collection.runs import Collected
 from kprof.counter_evidence import CountersEvidence
-from kprof.evidence import Fault, LaunchesEvidence
+from kprof.evidence import Fault
+from kprof.launches_evidence import LaunchesEvidence
 from kprof.worker.supervisor import Limits, Worker
 
 # A worker that follows the protocol without torch: it answers with a device, then does BODY in each stage.

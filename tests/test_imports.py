@@ -27,7 +27,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("capture", "gpuspec"),
     ("counters", "floor_evidence", "integrity_evidence", "ceilings_cache", "installation"),
     ("probe_evidence", "ceilings_evidence"),
-    ("counter_evidence", "sanitizer_evidence", "trees", "harness_names", "kernelnames", "specfile"),
+    (
+        "counter_evidence",
+        "launches_evidence",
+        "precision_evidence",
+        "sanitizer_evidence",
+        "trees",
+        "harness_names",
+        "kernelnames",
+        "specfile",
+    ),
     (
         "evidence",
         "board",

@@ -19,8 +19,9 @@ from kprof.blocks.roofline import RooflineBlock, roofline_block
 from kprof.blocks.sol import SolBlock, sol_block
 from kprof.blocks.stalls import StallsBlock, stalls_block
 from kprof.capture import Capture
-from kprof.evidence import Launch, Record, Side
+from kprof.evidence import Record, Side
 from kprof.kernelnames import base_name
+from kprof.launches_evidence import Launch
 from kprof.metrics import metric
 from kprof.roofline import RoofChoice
 

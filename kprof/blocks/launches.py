@@ -18,8 +18,9 @@ from kprof.blocks.base import (
 )
 from kprof.blocks.timing.device_time import off_current_stream
 from kprof.capture import Capture
-from kprof.evidence import Launch, LaunchesEvidence, Reason, Record, Side, SideLaunches
+from kprof.evidence import Reason, Record, Side
 from kprof.kernelnames import base_name
+from kprof.launches_evidence import Launch, LaunchesEvidence, SideLaunches
 from kprof.metrics import metric
 from kprof.statistics import union_length
 

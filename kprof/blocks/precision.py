@@ -7,8 +7,9 @@ from typing import Annotated, Final
 
 from kprof.blocks.base import Absence, Block, absent_block, fault_reason, finish, not_requested, stage_absence
 from kprof.capture import Capture
-from kprof.evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Reason, Record, Tolerance
+from kprof.evidence import Reason, Record
 from kprof.metrics import metric
+from kprof.precision_evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Tolerance
 
 SOURCE: Final = "eager reference on the same inputs; an fp64 run of it as yardstick"
 _STAY_FINITE: Final = (

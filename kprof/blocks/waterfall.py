@@ -7,7 +7,8 @@ from typing import Annotated, Final
 
 from kprof.blocks.base import Absence, Block, absent_block, finish
 from kprof.blocks.sol_records import FLOOR
-from kprof.evidence import Reason, SideLaunches
+from kprof.evidence import Reason
+from kprof.launches_evidence import SideLaunches
 from kprof.metrics import metric
 from kprof.statistics import union_length
 

@@ -20,7 +20,8 @@ from kprof.counter_collection.one_run import ReadReport, Surroundings
 from kprof.counter_collection.options import CounterOptions
 from kprof.counter_collection.runs import Collected, Collection
 from kprof.errors import CannotMeasureError
-from kprof.evidence import Environment, LaunchesEvidence, Reason
+from kprof.evidence import Environment, Reason
+from kprof.launches_evidence import LaunchesEvidence
 from kprof.worker.protocol import Request, Update
 from kprof.worker.supervisor import Limits
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kprof.collectors.ncu_run.command_line import kernels_named
-from kprof.evidence import LaunchesEvidence, Side, SideLaunches
+from kprof.evidence import Side
 from kprof.kernelnames import base_name
+from kprof.launches_evidence import LaunchesEvidence, SideLaunches
 
 MOST_SAMPLED: Final = 4
 """Kernels of a call that is made again for samples: each costs all passes of the set once more, 0.2 s on an H200."""

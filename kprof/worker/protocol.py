@@ -18,9 +18,7 @@ from kprof.evidence import (
     ClockReading,
     Environment,
     Fault,
-    LaunchesEvidence,
     MemoryEvidence,
-    PrecisionEvidence,
     Record,
     Side,
     Stage,
@@ -30,6 +28,8 @@ from kprof.evidence import (
 from kprof.floor_evidence import FloorEvidence
 from kprof.installation import Installation
 from kprof.integrity_evidence import IntegrityEvidence
+from kprof.launches_evidence import LaunchesEvidence
+from kprof.precision_evidence import PrecisionEvidence
 
 UPDATES_FILE: Final = "updates.jsonl"
 SIDE_FILE: Final = "side"

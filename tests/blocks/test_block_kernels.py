@@ -8,7 +8,8 @@ import captures
 import pytest
 
 from kprof.counter_evidence import CountersEvidence, ProfiledLaunch
-from kprof.evidence import LaunchesEvidence, Side, SideLaunches
+from kprof.evidence import Side
+from kprof.launches_evidence import LaunchesEvidence, SideLaunches
 from kprof.report import build_report
 
 Grid = tuple[int, int, int]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kprof.blocks.waterfall import WaterfallBlock, waterfall_block
-from kprof.evidence import Launch, Reason, SideLaunches
+from kprof.evidence import Reason
+from kprof.launches_evidence import Launch, SideLaunches
 from kprof.metrics import describe
 
 

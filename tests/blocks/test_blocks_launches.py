@@ -10,7 +10,8 @@ import pytest
 from captures import h200_tiny, kernel_launch
 
 from kprof.blocks.launches import LaunchesBlock, launches_block
-from kprof.evidence import Fault, Launch, LaunchesEvidence, Reason, SideLaunches
+from kprof.evidence import Fault, Reason
+from kprof.launches_evidence import Launch, LaunchesEvidence, SideLaunches
 
 
 def block_of(kernel: SideLaunches | None, ref: SideLaunches | None, **changes: Any) -> LaunchesBlock:

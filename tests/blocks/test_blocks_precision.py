@@ -11,7 +11,8 @@ import pytest
 from captures import h200_tiny, precision, trial, wrong_trial
 
 from kprof.blocks.precision import PrecisionBlock, precision_block
-from kprof.evidence import Mismatch, PrecisionEvidence, Reason, Tolerance
+from kprof.evidence import Reason
+from kprof.precision_evidence import Mismatch, PrecisionEvidence, Tolerance
 
 
 def block_of(evidence: PrecisionEvidence) -> PrecisionBlock:

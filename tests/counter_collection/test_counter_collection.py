@@ -24,7 +24,8 @@ from kprof.counter_collection.options import CounterOptions
 from kprof.counter_collection.runs import Collected
 from kprof.counter_evidence import CountersEvidence, ProfiledLaunch
 from kprof.errors import InputFileError
-from kprof.evidence import Environment, Launch, LaunchesEvidence, Reason, Side, SideLaunches, Workload
+from kprof.evidence import Environment, Reason, Side, Workload
+from kprof.launches_evidence import Launch, LaunchesEvidence, SideLaunches
 from kprof.subprocesses.processes import process_stat
 from kprof.worker.protocol import Request
 from kprof.worker.supervisor import Limits, Worker

@@ -22,7 +22,8 @@ from report_runs import hostile, imported, recorded
 from kprof.blocks.base import Block
 from kprof.blocks.integrity.check import Check
 from kprof.blocks.waterfall import WaterfallBlock, waterfall_block
-from kprof.evidence import Reason, SideLaunches
+from kprof.evidence import Reason
+from kprof.launches_evidence import SideLaunches
 from kprof.renderers import json as json_renderer
 from kprof.renderers.html import LIMIT, render
 from kprof.renderers.html.bars import stall_meters, time_parts, unit_meters

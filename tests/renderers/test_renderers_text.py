@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from kprof.capture import load_capture
-from kprof.evidence import Fault, LaunchesEvidence, Reason, Repeat, SideLaunches
+from kprof.evidence import Fault, Reason, Repeat
+from kprof.launches_evidence import LaunchesEvidence, SideLaunches
 from kprof.renderers.layout import Style
 from kprof.renderers.text import render
 from kprof.report import build_report

@@ -12,7 +12,8 @@ from kprof.collectors.build import BuildError
 from kprof.collectors.environment import NoSuchDeviceError
 from kprof.collectors.precision.collect import SideError
 from kprof.errors import CannotMeasureError
-from kprof.evidence import Fault, PrecisionEvidence, PrecisionTrial, Side, Tolerance, Workload
+from kprof.evidence import Fault, Side, Workload
+from kprof.precision_evidence import PrecisionEvidence, PrecisionTrial, Tolerance
 from kprof.worker.answers import Answers
 from kprof.worker.faults import as_fault
 from kprof.worker.protocol import Request, Update, decode_update

@@ -8,7 +8,8 @@ from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.integrity.check import Check, advise, unknown
 from kprof.blocks.precision import INCONCLUSIVE
 from kprof.capture import Capture
-from kprof.evidence import PrecisionEvidence, Reason, Side
+from kprof.evidence import Reason, Side
+from kprof.precision_evidence import PrecisionEvidence
 
 NAME: Final = "precision_traded"
 TRADED_RATIO: Final = 16.0

@@ -16,7 +16,8 @@ import msgspec
 
 from kprof.blocks.timing.views import CrossCheck
 from kprof.capture import Capture
-from kprof.evidence import Cache, Launch, Record, Series, Side, Timer
+from kprof.evidence import Cache, Record, Series, Side, Timer
+from kprof.launches_evidence import Launch
 from kprof.statistics import median
 
 METHODS: Final[dict[Timer, str]] = {

@@ -19,8 +19,9 @@ from kprof.collectors.precision.inplace import changed_inputs, readable_leaves
 from kprof.collectors.precision.originals import original_torch
 from kprof.collectors.precision.weights import BufferSnapshot
 from kprof.collectors.synchronise import synchronise
-from kprof.evidence import Mismatch, Reason, Side
+from kprof.evidence import Reason, Side
 from kprof.integrity_evidence import TimedCall
+from kprof.precision_evidence import Mismatch
 from kprof.trees import changed_containers, map_tensors
 from kprof.workload import LoadedWorkload, seed_everything
 

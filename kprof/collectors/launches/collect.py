@@ -38,7 +38,9 @@ from kprof.collectors.precision.weights import BufferSnapshot
 from kprof.collectors.synchronise import synchronise
 from kprof.collectors.timing.sampling import MAX_KEPT
 from kprof.errors import CannotMeasureError
-from kprof.evidence import LaunchesEvidence, Mismatch, Reason, Side, SideLaunches
+from kprof.evidence import Reason, Side
+from kprof.launches_evidence import LaunchesEvidence, SideLaunches
+from kprof.precision_evidence import Mismatch
 from kprof.trees import clone_tree
 from kprof.workload import seed_everything
 

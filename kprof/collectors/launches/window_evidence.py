@@ -16,7 +16,8 @@ from kprof.collectors.launches.windows import (
     queue_kept_full,
     span_ns,
 )
-from kprof.evidence import Cache, Launch, LaunchesEvidence, Reason, Series, Side, SideLaunches
+from kprof.evidence import Cache, Reason, Series, Side
+from kprof.launches_evidence import Launch, LaunchesEvidence, SideLaunches
 
 Kind = Literal["head", "plain", "cold", "warm"]
 CACHES: Final[tuple[Cache, ...]] = ("cold", "warm")

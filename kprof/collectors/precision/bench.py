@@ -27,7 +27,8 @@ from kprof.collectors.precision.weights import BufferSnapshot
 from kprof.collectors.precision.yardstick import Fp64Errors, YardstickError, fp64_errors, run_in_float64
 from kprof.collectors.synchronise import synchronise
 from kprof.errors import first_line
-from kprof.evidence import PrecisionTrial, Reason, Side
+from kprof.evidence import Reason, Side
+from kprof.precision_evidence import PrecisionTrial
 from kprof.trees import clone_tensor, clone_tree, map_tensors, shape_of, tensor_leaves
 from kprof.workload import LoadedWorkload, seed_everything
 

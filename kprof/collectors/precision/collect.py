@@ -16,7 +16,8 @@ from kprof.collectors.precision.bench import SideError as SideError
 from kprof.collectors.precision.comparison import VALUE_CODES
 from kprof.collectors.precision.records import TrialLog
 from kprof.collectors.precision.weights import equalise_weights, has_weights
-from kprof.evidence import PrecisionEvidence, Side
+from kprof.evidence import Side
+from kprof.precision_evidence import PrecisionEvidence
 from kprof.workload import LoadedWorkload, WorkloadError
 
 _FIRST_ONES: Final = 10

@@ -16,7 +16,8 @@ from torch import Tensor
 from kprof.collectors.precision.elements import MAX, Errors, Scale, agrees, errors_of, scale_of
 from kprof.collectors.precision.structure import PLAIN_TYPES, LeafPair, Pairing, pair_leaves, plain
 from kprof.collectors.precision.tolerances import TOLERANCES, tolerance_for
-from kprof.evidence import Mismatch, Reason, Tolerance
+from kprof.evidence import Reason
+from kprof.precision_evidence import Mismatch, Tolerance
 from kprof.trees import is_ordinary, tensor_leaves
 
 INCONCLUSIVE_CODES: Final = frozenset(
@@ -33,7 +34,7 @@ LARGE_SHARE: Final = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Fields as in `kprof.evidence.PrecisionTrial`."""
+    """Fields as in `kprof.precision_evidence.PrecisionTrial`."""
 
     mismatches: tuple[Mismatch, ...]
     tolerances: tuple[Tolerance, ...]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from kprof.collectors.precision.chunks import over_chunks, wide
 from kprof.collectors.precision.outliers import Octaves
-from kprof.evidence import Tolerance
+from kprof.precision_evidence import Tolerance
 
 MAX: Final = sys.float_info.max
 """Errors and values beyond float64's range are recorded as this: JSON has no infinity."""

@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from kprof.collectors.precision.comparison import INCONCLUSIVE_CODES, Comparison
-from kprof.evidence import Mismatch, PrecisionTrial, Reason
+from kprof.evidence import Reason
+from kprof.precision_evidence import Mismatch, PrecisionTrial
 
 MOST_KEPT: Final = 200
 """Trials kept in full: some 100 kB of evidence, whatever was asked for."""

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kprof.evidence import Mismatch, Reason
+from kprof.evidence import Reason
+from kprof.precision_evidence import Mismatch
 from kprof.trees import DEPTH, dataclass_values, sequence_values, shape_of
 
 PLAIN_TYPES: Final = (Tensor, torch.nn.Parameter)

@@ -9,7 +9,7 @@ from typing import Final
 
 import torch
 
-from kprof.evidence import Tolerance
+from kprof.precision_evidence import Tolerance
 
 
 @dataclass(frozen=True)

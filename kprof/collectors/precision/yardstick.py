@@ -21,7 +21,8 @@ from kprof.collectors.precision.structure import PLAIN_TYPES, plain
 from kprof.collectors.precision.weights import uncompiled
 from kprof.collectors.synchronise import synchronise
 from kprof.errors import first_line
-from kprof.evidence import Reason, Tolerance
+from kprof.evidence import Reason
+from kprof.precision_evidence import Tolerance
 from kprof.trees import clone_tree, is_ordinary, map_tensors, shape_of, tensor_leaves
 
 _WIDE: Final = (torch.float64, torch.complex128)

@@ -11,8 +11,9 @@ import pytest
 from kprof.blocks.integrity.block import IntegrityBlock
 from kprof.blocks.integrity.check import Check
 from kprof.capture import Capture
-from kprof.evidence import Cache, Fault, Mismatch, Reason, Series, Timer, TimingEvidence
+from kprof.evidence import Cache, Fault, Reason, Series, Timer, TimingEvidence
 from kprof.integrity_evidence import IntegrityEvidence, Patch, StaticNote, Tail, TimedCall, Values
+from kprof.precision_evidence import Mismatch
 from kprof.renderers import text
 from kprof.report import Report, build_report, exit_code
 

@@ -16,8 +16,9 @@ from kprof.blocks.integrity.traded import AS_EXACT_RATIO
 from kprof.capture import Capture, decode_capture
 from kprof.collectors.ncu.csv_file import read_csv_text
 from kprof.counter_evidence import CountersEvidence, ProfiledLaunch
-from kprof.evidence import PrecisionEvidence, Side, TensorInfo
+from kprof.evidence import Side, TensorInfo
 from kprof.integrity_evidence import IntegrityEvidence
+from kprof.precision_evidence import PrecisionEvidence
 from kprof.report import build_report
 
 DATA = Path(__file__).parents[2] / "data"

@@ -11,7 +11,8 @@ from captures import EVENT_BIAS_US, NAIVE, kernel_launch, series
 
 from kprof.blocks.timing.device_time import candidates, choose, choose_pair, cross_check, second_opinion, why_no_second
 from kprof.capture import Capture
-from kprof.evidence import Cache, LaunchesEvidence, Series, Side, SideLaunches, Timer, TimingEvidence
+from kprof.evidence import Cache, Series, Side, Timer, TimingEvidence
+from kprof.launches_evidence import LaunchesEvidence, SideLaunches
 
 
 def run(

@@ -12,7 +12,8 @@ from captures import CLOCK, clock_group, h200_large, h200_tiny, series, tiny_tim
 from kprof.blocks.timing.block import TimingBlock, timing_block
 from kprof.blocks.timing.cautions import resolution_limited
 from kprof.capture import Capture
-from kprof.evidence import LaunchesEvidence, Reason, TensorInfo
+from kprof.evidence import Reason, TensorInfo
+from kprof.launches_evidence import LaunchesEvidence
 
 
 def with_timing(capture: Capture, **changes: Any) -> Capture:

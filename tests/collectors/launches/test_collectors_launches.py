@@ -27,7 +27,8 @@ from kprof.collectors.launches.profiled_session import (
 )
 from kprof.collectors.launches.trace import read_trace
 from kprof.collectors.launches.window_evidence import Recording, evidence_from_trace, resolution_us, window_name
-from kprof.evidence import LaunchesEvidence, Side
+from kprof.evidence import Side
+from kprof.launches_evidence import LaunchesEvidence
 
 PREFIX = "kprof.window.test:"
 

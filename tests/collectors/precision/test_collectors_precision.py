@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from kprof.collectors.precision.collect import SideError, collect_precision
 from kprof.collectors.precision.poison import CPU_METHOD
-from kprof.evidence import PrecisionEvidence, Side
+from kprof.evidence import Side
+from kprof.precision_evidence import PrecisionEvidence
 
 
 class Zeros(nn.Module):

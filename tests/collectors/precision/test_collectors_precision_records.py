@@ -9,7 +9,8 @@ import pytest
 from captures import trial, wrong_trial
 
 from kprof.collectors.precision.records import TrialLog
-from kprof.evidence import Mismatch, PrecisionTrial, Reason
+from kprof.evidence import Reason
+from kprof.precision_evidence import Mismatch, PrecisionTrial
 
 
 def filled(trials: list[PrecisionTrial], most: int) -> TrialLog:
