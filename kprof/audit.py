@@ -16,14 +16,8 @@ from kprof.board import GpuSpec
 from kprof.counter_profile import Finding
 from kprof.counters.formulas import BYTES_PER_SECTOR
 from kprof.counters.quantities import Quantities, table
-from kprof.roofline import (
-    TENSOR_RATES,
-    clock_is_plausible,
-    count_flop,
-    maximum_clock_hz,
-    peak_at_clock,
-    rate,
-)
+from kprof.flop import TENSOR_RATES, count_flop
+from kprof.roofline import clock_is_plausible, maximum_clock_hz, peak_at_clock, rate
 
 
 @dataclass(frozen=True)

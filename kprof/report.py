@@ -20,9 +20,10 @@ from kprof.blocks.kernels import KernelLaunch, kernel_launches
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.blocks.memory import MemoryBlock, memory_block
 from kprof.blocks.occupancy import OccupancyBlock
-from kprof.blocks.precision import PrecisionBlock, precision_block
+from kprof.blocks.precision import precision_block
+from kprof.blocks.precision_records import PrecisionBlock
 from kprof.blocks.roofline import RooflineBlock
-from kprof.blocks.sol import SolBlock
+from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.stalls import StallsBlock
 from kprof.blocks.task import Task
 from kprof.blocks.timing.block import TimingBlock, doubted, timing_block

@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("bottleneck", "audit"),
     ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile", "verdicts", "gates"),
     ("task_roofs", "ceilings_check"),
-    ("capture", "gpuspec"),
+    ("capture", "gpuspec", "flop"),
     ("counters", "floor_evidence", "integrity_evidence", "ceilings_cache", "installation"),
     ("probe_evidence", "ceilings_evidence"),
     (

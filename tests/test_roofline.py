@@ -10,19 +10,17 @@ from hypothesis import strategies as st
 from recorded_ncu import changed, every_launch, h200, probe, quantities_of
 
 from kprof.counters.quantities import Quantities
+from kprof.flop import TENSOR_RATES, count_flop, packed_fp32_possible
 from kprof.gpuspec import resolve_gpu
 from kprof.roofline import (
-    TENSOR_RATES,
     Roof,
     attainable,
     bandwidth_roof,
     compute_roof,
-    count_flop,
     dominant,
     intensity,
     mixed_peak,
     observed_clock_hz,
-    packed_fp32_possible,
     peak_at_clock,
     rate,
 )

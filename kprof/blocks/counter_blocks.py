@@ -16,7 +16,8 @@ from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
 from kprof.blocks.profiled import SOURCE as NCU
 from kprof.blocks.roofline import RooflineBlock, roofline_block
 from kprof.blocks.roofline_plot import with_plot
-from kprof.blocks.sol import SolBlock, sol_block
+from kprof.blocks.sol import sol_block
+from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.stalls import StallsBlock, stalls_block
 from kprof.blocks.task import Task
 from kprof.blocks.waterfall import PROFILER, WaterfallBlock, waterfall_block

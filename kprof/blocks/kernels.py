@@ -16,7 +16,8 @@ from kprof.blocks.caches import CachesBlock, caches_block
 from kprof.blocks.counter_analysis import CounterAnalysis, LaunchAnalysis
 from kprof.blocks.occupancy import OccupancyBlock, occupancy_block
 from kprof.blocks.roofline import RooflineBlock, roofline_block
-from kprof.blocks.sol import SolBlock, sol_block
+from kprof.blocks.sol import sol_block
+from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.stalls import StallsBlock, stalls_block
 from kprof.capture import Capture
 from kprof.evidence import Record, Side

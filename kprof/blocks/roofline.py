@@ -13,17 +13,8 @@ from kprof.blocks.roofline_seen import PEAKS, Seen, percent, scaled
 from kprof.counter_profile import CounterProfile
 from kprof.counters.quantities import Quantities
 from kprof.evidence import Reason
-from kprof.roofline import (
-    MEASURED,
-    TENSOR_RATES,
-    RoofChoice,
-    attainable,
-    integer,
-    intensity,
-    peak_at_clock,
-    rate,
-    seconds_at_peak,
-)
+from kprof.flop import TENSOR_RATES, integer
+from kprof.roofline import MEASURED, RoofChoice, attainable, intensity, peak_at_clock, rate, seconds_at_peak
 
 __all__ = ["Ceiling", "Point", "Ridge", "RooflineBlock", "ridges_of", "roofline_block"]
 

@@ -9,7 +9,8 @@ from typing import Final
 from kprof.counter_profile import CounterProfile
 from kprof.counters.quantities import Quantities
 from kprof.counters.resolve import NOT_COLLECTED
-from kprof.roofline import LEVELS, Flop, bytes_at, clock_is_plausible, observed_clock_hz
+from kprof.flop import Flop
+from kprof.roofline import LEVELS, bytes_at, clock_is_plausible, observed_clock_hz
 
 NO_PEAK: Final = "no_peak_for_type"
 """The board, or the report, states no peak for the type."""

@@ -11,14 +11,13 @@ import msgspec
 from kprof.board import GpuSpec
 from kprof.counter_profile import CounterProfile
 from kprof.counters.quantities import Quantities
+from kprof.flop import Flop, count_flop
 from kprof.roofline import (
-    Flop,
     Level,
     Roof,
     RoofChoice,
     bandwidth_roof,
     compute_roof,
-    count_flop,
     dominant,
     mixed_peak,
     observed_clock_hz,

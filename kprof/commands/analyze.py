@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from kprof.blocks.integrity.block import failed_reason
-from kprof.blocks.precision import INCONCLUSIVE, PrecisionBlock
+from kprof.blocks.precision import INCONCLUSIVE
+from kprof.blocks.precision_records import PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
 from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.collection import Plan, collect

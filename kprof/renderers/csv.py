@@ -27,9 +27,9 @@ from kprof.blocks.roofline_records import RooflineBlock
 from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.stalls import StallsBlock
 from kprof.counters.families import STALL_REASONS
+from kprof.flop import TENSOR_RATES
 from kprof.metrics import describe
 from kprof.report import Report
-from kprof.roofline import TENSOR_RATES
 
 _BLOCKS: Final[Mapping[str, type[Block]]] = {
     "sol": SolBlock,

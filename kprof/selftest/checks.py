@@ -12,9 +12,9 @@ from kprof.counters.combine import combine
 from kprof.counters.formulas import BYTES_PER_SECTOR
 from kprof.counters.quantities import Quantities
 from kprof.evidence import Reason
+from kprof.flop import Flop, count_flop
 from kprof.kernelnames import base_name
 from kprof.probe_evidence import RAN, UNSUPPORTED, ProbeRun, ProbesEvidence
-from kprof.roofline import Flop, count_flop
 from kprof.selftest.records import Check, CheckName, ProbeResult
 from kprof.selftest.truths import Truth
 

@@ -14,7 +14,8 @@ from ncu_data import DATA as NCU_DATA
 from recorded_ncu import h200, probe, profile, quantities_of
 
 from kprof.blocks.roofline import RooflineBlock, roofline_block
-from kprof.blocks.sol import SolBlock, TaskTime, sol_block
+from kprof.blocks.sol import TaskTime, sol_block
+from kprof.blocks.sol_records import SolBlock
 from kprof.capture import Capture, decode_capture, encode_capture, load_capture
 from kprof.ceilings_evidence import CeilingsEvidence
 from kprof.counter_profile import CounterProfile

@@ -9,7 +9,8 @@ from recorded_ncu import changed, every_launch, h200, probe, profile, quantities
 
 from kprof.audit import audit
 from kprof.blocks.base import Absence, null_paths
-from kprof.blocks.sol import SolBlock, TaskTime, sol_block
+from kprof.blocks.sol import TaskTime, sol_block
+from kprof.blocks.sol_records import SolBlock
 from kprof.counter_profile import CounterProfile, Finding
 from kprof.counters.quantities import Quantities
 from kprof.evidence import Reason

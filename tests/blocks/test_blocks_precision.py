@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from captures import h200_tiny, precision, trial, wrong_trial
 
-from kprof.blocks.precision import PrecisionBlock, precision_block
+from kprof.blocks.precision import precision_block
+from kprof.blocks.precision_records import PrecisionBlock
 from kprof.evidence import Reason
 from kprof.precision_evidence import Mismatch, PrecisionEvidence, Tolerance
 

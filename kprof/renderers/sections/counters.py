@@ -9,7 +9,7 @@ from kprof.blocks.base import Block
 from kprof.blocks.caches import CachesBlock
 from kprof.blocks.occupancy import OccupancyBlock
 from kprof.blocks.roofline_records import RooflineBlock
-from kprof.blocks.sol import SolBlock
+from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.stalls import StallsBlock
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, absent

@@ -9,8 +9,9 @@ from typing import Final
 from kprof.blocks.base import IMPORTED, Block
 from kprof.blocks.bottleneck import BottleneckBlock, Evidence
 from kprof.blocks.integrity.block import FAILED, IntegrityBlock
-from kprof.blocks.precision import PrecisionBlock
-from kprof.blocks.sol import FLOOR_BELOW_LAUNCH, SolBlock
+from kprof.blocks.precision_records import PrecisionBlock
+from kprof.blocks.sol import FLOOR_BELOW_LAUNCH
+from kprof.blocks.sol_records import SolBlock
 from kprof.blocks.timing.block import TimingBlock
 from kprof.context import WorkloadInfo
 from kprof.evidence import SIDE_NAMES, Fault, Reason
