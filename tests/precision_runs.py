@@ -53,3 +53,8 @@ class Plain(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.linear(x)  # type: ignore[no-any-return]
+
+
+class Softmax(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(x, dim=-1)
