@@ -22,6 +22,7 @@ from kprof.yamlfile import YamlDocument
 H200 = Path(__file__).resolve().parent / "data" / "h200"
 SIZES = {"tiny": "cuda_naive_4x10x32", "medium": "cuda_naive_4x1024x1024", "large": "cuda_naive_4x8192x4096"}
 FILES = {**SIZES, "matmul": "matmul_bf16"}
+KERNEL = "timing.kernel_us"
 
 
 @cache
@@ -46,6 +47,21 @@ def slowed(report: dict[str, Any], factor: float) -> dict[str, Any]:
     view = timing[timing["headline_view"]][timing["headline_cache"]]
     view["kernel_median_us"] *= factor
     return made
+
+
+def at(report: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The report with this value in place of its own."""
+    made = copy.deepcopy(report)
+    *above, last = path.split(".")
+    holder = made
+    for name in above:
+        holder = holder[name]
+    holder[last] = value
+    return made
+
+
+def slowed_value(report: dict[str, Any], factor: float) -> dict[str, Any]:
+    return at(report, "blocks.timing.kernel_us", factor * report["blocks"]["timing"]["kernel_us"])
 
 
 def another_process(report: dict[str, Any], between: float, draw: random.Random, factor: float = 1.0) -> dict[str, Any]:

@@ -6,58 +6,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
-from gate_reports import FILES, H200, recorded, slowed
+from gate_reports import recorded, slowed
+from gate_runs import FAILING, INCONCLUSIVE, NOT_GATED, PASSING, put
 
 from kprof import cli
-from kprof.renderers.json import render_json
 from kprof.report import report_schema
-
-PASSING = "thresholds:\n  - timing.speedup >= 1.2\nregressions:\n  timing.kernel_us: 3%\n"
-FAILING = "thresholds:\n  - timing.speedup >= 1000\n"
-INCONCLUSIVE = "thresholds:\n  - sol.score >= 0.1\n"
-NOT_GATED = "regressions:\n  timing.kernel_us: 3% and 500 us\n"
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def gates(self) -> list[dict[str, Any]]:
-        return json.loads(self.out)["gates"]  # type: ignore[no-any-return]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a report, its baseline and thresholds, outside GitHub Actions."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("r.json", "b.json"):
-        put(name, recorded())
-    Path("t.yaml").write_text(PASSING)
-    return tmp_path
-
-
-def put(name: str, report: Any) -> None:
-    Path(name).write_text(render_json(report))
-
-
-@pytest.fixture
-def check(folder: Path, capfd: pytest.CaptureFixture[str]) -> Any:
-    def run(*arguments: str) -> Ran:
-        code = cli.run(["check", *arguments])
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return Ran(code, out, err)
-
-    return run
 
 
 def test_the_report_with_its_verdicts_on_stdout_and_a_table_on_stderr(check: Any) -> None:
@@ -178,64 +136,6 @@ def test_power_can_be_required_and_differences_ignored(check: Any) -> None:
     assert check("r.json", "--baseline", "b.json", "--ignore-difference", "ref_sha256").code == 2
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "is empty"),
-        (b"  \n", "is empty"),
-        (b"{", "is not JSON"),
-        (b"[]", "is a list"),
-        (b"3", "a single value"),
-        (b"{}", "no schema_version"),
-        (b'{"schema_version": 0, "kprof_version": "0.0.1"}', "schema version 0"),
-        (b'{"schema_version": 99}', "update kprof"),
-        (b'{"schema_version": "1"}', "schema version '1'"),
-        (b'{"capture_version": 1}', "is a capture"),
-        (b"NVR\x00\x01", "kprof import"),
-        (b"\xff\xfe{}", "is not JSON"),
-    ],
-)
-@pytest.mark.parametrize("which", ["report", "baseline"])
-def test_files_that_are_no_reports(check: Any, content: bytes, told: str, which: str) -> None:
-    Path("bad.json").write_bytes(content)
-    report, baseline = ("bad.json", "b.json") if which == "report" else ("r.json", "bad.json")
-    ran = check(report, "--thresholds", "t.yaml", "--baseline", baseline)
-    assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
-    assert "bad.json" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["r.json"], "no gate to judge by"),
-        (["missing.json", "--thresholds", "t.yaml"], "cannot read missing.json"),
-        (["r.json", "--thresholds", "missing.yaml"], "cannot read missing.yaml"),
-        (["r.json", "--baseline", "missing.json"], "cannot read missing.json"),
-        (["r.json", "--baseline", "b.json", "--baseline-dir", "."], "both --baseline and --baseline-dir"),
-        (["r.json", "--thresholds", "t.yaml", "--update-baseline"], "does not say which file"),
-        (["r.json", "--thresholds", "t.yaml", "--junit", "r.json"], "same file as r.json"),
-        (["r.json", "--thresholds", "t.yaml", "-o", "t.yaml"], "same file as t.yaml"),
-        (["r.json", "--baseline", "b.json", "-o", "b.json"], "same file as b.json"),
-        (["r.json", "--thresholds", "t.yaml", "--junit", "no/such/folder.xml"], "does not exist"),
-        (["r.json", "--baseline-dir", "b.json"], "is no folder"),
-        (["r.json", "--thresholds", "."], "cannot read"),
-    ],
-)
-def test_what_cannot_be_used_is_a_usage_error(check: Any, arguments: list[str], told: str) -> None:
-    ran = check(*arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
-
-
-def test_an_unknown_path_is_told_with_file_line_and_the_nearest(check: Any) -> None:
-    Path("t.yaml").write_text("thresholds:\n  - timing.kernl_us < 3\n")
-    ran = check("r.json", "--thresholds", "t.yaml")
-    assert ran.code == 2
-    assert "t.yaml:2: thresholds[0]: timing.kernl_us" in ran.err
-    assert "Did you mean timing.kernel_us" in ran.err
-
-
 def test_nan_as_some_writers_write_it_is_read_and_never_passes(check: Any) -> None:
     text = Path("r.json").read_text().replace('"kernel_us": 9.183', '"kernel_us": NaN', 1)
     assert "NaN" in text
@@ -304,129 +204,3 @@ def test_github_actions_gets_annotations_and_a_summary(check: Any, monkeypatch: 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/summary.md")
     ran = check("r.json", "--thresholds", "t.yaml", "--baseline", "b.json", "-q")
     assert (ran.code, "cannot write the step summary" in ran.err) == (1, True)
-
-
-class TestBaselines:
-    """Picking a baseline by board, and making one."""
-
-    def test_the_first_baseline_needs_no_other(self, check: Any) -> None:
-        ran = check("r.json", "--thresholds", "t.yaml", "--baseline", "new.json", "--update-baseline")
-        assert ran.code == 0
-        assert [one["kind"] for one in ran.gates] == ["threshold"]
-        assert Path("new.json").read_bytes() == Path("r.json").read_bytes()
-        assert check("r.json", "--thresholds", "t.yaml", "--baseline", "new.json").code == 0
-
-    def test_a_passing_report_replaces_it(self, check: Any) -> None:
-        put("r.json", slowed(recorded(), 0.8))
-        ran = check("r.json", "--baseline", "b.json", "--update-baseline")
-        assert (ran.code, "b.json is the baseline now" in ran.err) == (0, True)
-        assert Path("b.json").read_bytes() == Path("r.json").read_bytes()
-        assert not list(Path().glob(".kprof.*"))
-
-    @pytest.mark.parametrize("why", ["slower", "wrong", "crashed", "inconclusive", "unchecked"])
-    def test_no_other_report_does(self, check: Any, why: str) -> None:
-        report = slowed(recorded(), 1.2 if why == "slower" else 1.0)
-        if why in ("wrong", "unchecked"):
-            report["blocks"]["precision"]["passed"] = False if why == "wrong" else None
-        if why == "crashed":
-            report["faults"] = [{"stage": "timing", "side": "ref", "code": "crashed", "message": "", "hint": ""}]
-        if why == "inconclusive":
-            report["environment"]["torch"] = "1.0"
-        put("r.json", report)
-        before = Path("b.json").read_bytes()
-        ran = check("r.json", "--baseline", "b.json", "--update-baseline", "--inconclusive-ok")
-        assert "b.json was not updated" in ran.err
-        assert Path("b.json").read_bytes() == before
-        assert ran.code == {"slower": 1, "wrong": 1, "crashed": 3, "inconclusive": 0, "unchecked": 0}[why]
-
-    def test_a_folder_has_one_a_board(self, check: Any) -> None:
-        Path("base").mkdir()
-        ran = check("r.json", "--baseline-dir", "base")
-        assert (ran.code, "no baseline nvidia-h200.json in base: found no .json file" in ran.err) == (4, True)
-        put("base/nvidia-a100-sxm4-80gb.json", recorded())
-        ran = check("r.json", "--baseline-dir", "base")
-        assert (ran.code, "found nvidia-a100-sxm4-80gb.json" in ran.err) == (4, True)
-        assert [(one["verdict"], one["code"]) for one in ran.gates] == [("inconclusive", "no_baseline")]
-        assert check("r.json", "--baseline-dir", "base", "--update-baseline").code == 0
-        assert sorted(one.name for one in Path("base").iterdir()) == ["nvidia-a100-sxm4-80gb.json", "nvidia-h200.json"]
-        assert check("r.json", "--baseline-dir", "base").code == 0
-
-    def test_a_folder_that_is_missing_has_none_and_is_made(self, check: Any) -> None:
-        ran = check("r.json", "--baseline-dir", "no/such")
-        assert (ran.code, ran.gates[0]["code"]) == (4, "no_baseline")
-        assert "there is no such folder" in ran.gates[0]["message"]
-        assert "--update-baseline makes it" in ran.gates[0]["hint"]
-        assert check("r.json", "--baseline-dir", "no/such", "--inconclusive-ok").code == 0
-        assert not Path("no").exists()
-        assert check("r.json", "--baseline-dir", "no/such", "--update-baseline").code == 0
-        assert Path("no/such/nvidia-h200.json").read_bytes() == Path("r.json").read_bytes()
-        ran = check("r.json", "--baseline-dir", "b.json/below", "--update-baseline")
-        assert (ran.code, "cannot make the folder" in ran.err) == (2, True)
-
-    def test_a_report_without_a_board_cannot_pick(self, check: Any) -> None:
-        report = recorded()
-        report["environment"]["device_name"] = None
-        put("r.json", report)
-        ran = check("r.json", "--baseline-dir", ".")
-        assert (ran.code, "does not name the board" in ran.err) == (2, True)
-
-
-class TestAnalyze:
-    """The same options where a report is made."""
-
-    CAPTURE = str(H200 / f"{FILES['medium']}.json")
-
-    def analyze(self, capfd: pytest.CaptureFixture[str], *arguments: str) -> Ran:
-        code = cli.run(["analyze", "--capture", self.CAPTURE, *arguments])
-        return Ran(code, *capfd.readouterr())
-
-    def test_verdicts_are_in_the_report(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        ran = self.analyze(capfd, "--thresholds", "t.yaml", "--baseline", "b.json")
-        assert ran.code == 0
-        report = json.loads(ran.out)
-        jsonschema.validate(report, report_schema())
-        assert [one["verdict"] for one in report["gates"]] == ["pass", "pass"]
-        assert "2 pass" in ran.err
-
-    def test_check_says_the_same_of_the_report_that_it_made(
-        self, folder: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        Path("t.yaml").write_text(FAILING + "  - sol.score > 0.1\nregressions:\n  timing.speedup: 1%\n")
-        ran = self.analyze(capfd, "--thresholds", "t.yaml", "--baseline", "b.json", "-o", "a.json", "-q")
-        assert ran.code == 1
-        code = cli.run(["check", "a.json", "--thresholds", "t.yaml", "--baseline", "b.json", "-q"])
-        out, _ = capfd.readouterr()
-        assert code == 1
-        assert json.loads(out) == json.loads(Path("a.json").read_text())
-
-    def test_exit_codes(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        for text, code in ((FAILING, 1), (INCONCLUSIVE, 4), ("thresholds:\n  - nope > 1\n", 2)):
-            Path("t.yaml").write_text(text)
-            ran = self.analyze(capfd, "--thresholds", "t.yaml", "--baseline", "b.json", "-q")
-            assert ran.code == code
-            assert (ran.out == "") == (code == 2)
-
-    def test_a_bad_file_is_found_before_anything_is_measured(
-        self, folder: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        Path("k.py").write_text("raise SystemExit(7)\n")
-        Path("t.yaml").write_text("thresholds: {}\n")
-        assert cli.run(["analyze", "k.py", "--ref", "k.py", "--thresholds", "t.yaml"]) == 2
-        assert "expected a list" in capfd.readouterr().err
-        assert cli.run(["analyze", "k.py", "--ref", "k.py", "--require-power"]) == 2
-
-    def test_a_folder_without_the_board_loses_no_measurement(
-        self, folder: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        Path("base").mkdir()
-        ran = self.analyze(capfd, "--baseline-dir", "base", "-o", "a.json", "-q")
-        assert (ran.code, "no baseline nvidia-h200.json" in ran.err) == (4, True)
-        assert json.loads(Path("a.json").read_text())["gates"][0]["code"] == "no_baseline"
-
-    def test_a_baseline_made_by_analyze_is_a_report_without_verdicts(
-        self, folder: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        ran = self.analyze(capfd, "--thresholds", "t.yaml", "--baseline", "new.json", "--update-baseline", "-q")
-        assert ran.code == 0
-        assert json.loads(Path("new.json").read_text())["gates"] == []
-        assert self.analyze(capfd, "--thresholds", "t.yaml", "--baseline", "new.json", "-q").code == 0
