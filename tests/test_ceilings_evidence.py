@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import CPU
 from ceilings import ceiling, cpu_ceilings, h200_ceilings
+from made_evidence import CPU
 
 from kprof.ceilings_evidence import decode_ceilings, describes_board_of, encode_ceilings, load_ceilings
 from kprof.errors import InputFileError

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import captures
+import made_evidence
 import pytest
 from running import REPO, run_kprof
 
@@ -93,7 +94,7 @@ def test_a_measurement_goes_on_with_no_stderr_at_all(folder: Path) -> None:
 
 
 def test_json_is_utf_8_whatever_the_terminal_is(folder: Path) -> None:
-    capture = captures.cpu_run(workload=captures.workload(entry="Modèle"))
+    capture = captures.cpu_run(workload=made_evidence.workload(entry="Modèle"))
     (folder / "c.json").write_bytes(encode_capture(capture))
     done = shell("PYTHONIOENCODING=ascii kprof analyze --capture c.json", folder)
     assert done.returncode == 0

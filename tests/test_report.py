@@ -9,6 +9,7 @@ from typing import Any
 
 import captures
 import jsonschema
+import made_evidence
 import msgspec
 import pytest
 
@@ -123,15 +124,15 @@ def test_the_schema_refuses_what_a_report_never_holds() -> None:
 
 
 def test_numbers_that_are_not_finite_never_reach_the_json() -> None:
-    bad = captures.trial(1, max_abs_error=math.inf, mean_rel_error=math.nan, worst_kernel_value=math.nan)
-    series = captures.series("host", "warm", 20.0, 90.0)
+    bad = made_evidence.trial(1, max_abs_error=math.inf, mean_rel_error=math.nan, worst_kernel_value=math.nan)
+    series = made_evidence.series("host", "warm", 20.0, 90.0)
     samples = (*series.kernel_us[:-1], math.nan)
     timing = captures.cpu_run().timing
     assert timing is not None
     capture = captures.cpu_run(
-        precision=captures.precision(bad),
+        precision=made_evidence.precision(bad),
         timing=msgspec.structs.replace(timing, series=(msgspec.structs.replace(series, kernel_us=samples),)),
-        workload=captures.workload(overrides={"R": math.inf, "D": 4}),
+        workload=made_evidence.workload(overrides={"R": math.inf, "D": 4}),
     )
     report = build_report(capture)
     document = strict(render(report))
@@ -149,7 +150,7 @@ def test_kernels_are_the_launches_in_order_with_counters_null() -> None:
     assert [kernel.id for kernel in kernels] == list(range(10))
     assert [kernel.side for kernel in kernels] == ["kernel"] + ["ref"] * 9
     first, last = kernels[0], kernels[-1]
-    assert (first.name, first.full_name) == ("logsumexp_kernel", captures.NAIVE)
+    assert (first.name, first.full_name) == ("logsumexp_kernel", made_evidence.NAIVE)
     assert (first.grid, first.block, first.duration_us) == ((2, 1, 1), (256, 1, 1), 1.6)
     assert first.duration_source == "torch.profiler"
     assert (last.name, last.duration_us) == ("exp_kernel", 2.0)
@@ -228,6 +229,6 @@ def test_timing_without_a_headline_could_not_measure() -> None:
     assert report.blocks.timing.kernel_us is not None
     assert exit_code(report) == 0
     empty = msgspec.structs.replace(
-        captures.cpu_run(), timing=TimingEvidence(series=(captures.series("host_stream", "warm", 1.0, 1.0),))
+        captures.cpu_run(), timing=TimingEvidence(series=(made_evidence.series("host_stream", "warm", 1.0, 1.0),))
     )
     assert exit_code(build_report(empty)) == 3

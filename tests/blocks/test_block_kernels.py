@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import made_evidence
 import pytest
 
 from kprof.counter_evidence import CountersEvidence, ProfiledLaunch
@@ -16,7 +17,9 @@ Grid = tuple[int, int, int]
 
 
 def seen(*kernels: tuple[str, int]) -> SideLaunches:
-    made = [captures.kernel_launch(name, float(i), 1.0, grid=(grid, 1, 1)) for i, (name, grid) in enumerate(kernels)]
+    made = [
+        made_evidence.kernel_launch(name, float(i), 1.0, grid=(grid, 1, 1)) for i, (name, grid) in enumerate(kernels)
+    ]
     return SideLaunches(launches=tuple(made), host_launches=len(made), operator_calls=0)
 
 

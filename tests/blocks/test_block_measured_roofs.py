@@ -8,8 +8,9 @@ from dataclasses import replace
 import jsonschema
 import msgspec
 import pytest
-from captures import cpu_run, series
+from captures import cpu_run
 from ceilings import ceiling, cpu_ceilings, h200_ceilings
+from made_evidence import series
 from ncu_data import DATA as NCU_DATA
 from recorded_ncu import h200, probe, profile, quantities_of
 

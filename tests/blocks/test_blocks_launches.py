@@ -7,7 +7,8 @@ from typing import Any
 import captures
 import msgspec
 import pytest
-from captures import h200_tiny, kernel_launch
+from captures import h200_tiny
+from made_evidence import kernel_launch
 
 from kprof.blocks.launches import LaunchesBlock, launches_block
 from kprof.evidence import Fault, Reason

@@ -8,7 +8,8 @@ from typing import Any
 import captures
 import msgspec
 import pytest
-from captures import h200_tiny, precision, trial, wrong_trial
+from captures import h200_tiny
+from made_evidence import precision, trial, wrong_trial
 
 from kprof.blocks.precision import precision_block
 from kprof.blocks.precision_records import PrecisionBlock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import captures
+import made_evidence
 import msgspec
 import pytest
 
@@ -50,7 +51,7 @@ def test_a_waterfall_needs_a_device() -> None:
 
 
 def test_a_run_that_ended_before_it_had_a_device_is_not_said_to_be_on_a_cpu() -> None:
-    nowhere = msgspec.structs.replace(captures.CPU, device="auto")
+    nowhere = msgspec.structs.replace(made_evidence.CPU, device="auto")
     sol = build_report(captures.cpu_run(environment=nowhere)).blocks.sol
     assert sol.reason is not None
     assert sol.reason.code == "device_unknown"

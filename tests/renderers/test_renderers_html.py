@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
 from report_runs import hostile, imported, recorded
@@ -253,7 +254,7 @@ def test_a_report_of_an_older_kprof_still_makes_a_page() -> None:
 
 
 def test_a_kernel_that_is_merely_slower_is_not_doubted() -> None:
-    slow = captures.series("host", "warm", 180.0, 90.0)
+    slow = made_evidence.series("host", "warm", 180.0, 90.0)
     timing = msgspec.structs.replace(captures.cpu_run().timing, series=(slow,))
     page = render(build_report(captures.cpu_run(timing=timing)))
     (card,) = (one for one in page.split("<article")[1:] if "SPEEDUP" in one.split("</h3>")[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import captures
+import made_evidence
 import pytest
 from report_runs import imported, recorded
 
@@ -31,7 +32,7 @@ def test_the_bar_of_time_sums_to_the_call() -> None:
 
 
 def side(*spans: tuple[float, float], host_us: float = 100.0) -> SideLaunches:
-    launches = tuple(captures.kernel_launch("k", start, length) for start, length in spans)
+    launches = tuple(made_evidence.kernel_launch("k", start, length) for start, length in spans)
     return SideLaunches(launches=launches, host_us=host_us)
 
 

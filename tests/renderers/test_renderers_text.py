@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
 
@@ -81,7 +82,7 @@ def test_the_speedup_names_its_clock_and_its_interval() -> None:
 
 
 def test_a_slower_kernel_is_said_to_be_slower() -> None:
-    slow = captures.series("host", "warm", 180.0, 90.0)
+    slow = made_evidence.series("host", "warm", 180.0, 90.0)
     timing = msgspec.structs.replace(captures.cpu_run().timing, series=(slow,))
     text = shown(captures.cpu_run(timing=timing))
     assert "SPEEDUP  0.5000x, slower than the reference (95 %" in text
@@ -118,7 +119,7 @@ def test_the_worst_element_and_the_mismatch_are_shown_for_a_wrong_result_only() 
 
 
 def test_a_vacuous_pass_has_a_question_mark() -> None:
-    zeros = captures.precision(captures.trial(1, vacuous_controls=("zeros",)))
+    zeros = made_evidence.precision(made_evidence.trial(1, vacuous_controls=("zeros",)))
     text = shown(captures.h200_tiny(precision=zeros))
     assert "RIGHT?   1 of 1 trials agree" in text
     assert "(vacuous)" in text
@@ -141,7 +142,7 @@ def test_what_user_code_prints_cannot_write_on_the_terminal() -> None:
 
 def test_a_wide_kernel_name_keeps_both_its_ends() -> None:
     name = "void ns::" + "start_" + "x" * 200 + "_end(int)"
-    side = SideLaunches(launches=(captures.kernel_launch(name, 0.0, 1.6),), host_launches=1, operator_calls=0)
+    side = SideLaunches(launches=(made_evidence.kernel_launch(name, 0.0, 1.6),), host_launches=1, operator_calls=0)
     launches = LaunchesEvidence(kernel=side, ref=captures.tiny_launches().ref, series=captures.tiny_launches().series)
     text = shown(captures.h200_tiny(launches=launches))
     assert re.search(r"^start_x+…x+_end +kernel +1 +1\.600 us +2 +256$", text, re.MULTILINE)
@@ -151,7 +152,7 @@ def test_a_wide_kernel_name_keeps_both_its_ends() -> None:
 
 
 def test_many_kernels_are_cut_and_counted() -> None:
-    launches = tuple(captures.kernel_launch(f"k{i}", float(i), 1.0) for i in range(25))
+    launches = tuple(made_evidence.kernel_launch(f"k{i}", float(i), 1.0) for i in range(25))
     side = SideLaunches(launches=launches, host_launches=25, operator_calls=0)
     assert "and 19 more in the report" in shown(captures.h200_tiny(launches=LaunchesEvidence(kernel=side)))
 
@@ -159,7 +160,7 @@ def test_many_kernels_are_cut_and_counted() -> None:
 def test_warnings_are_told_once_with_what_to_do() -> None:
     warning = Reason(code="short_budget", message="only 12 samples", hint="Raise the budget.")
     timing = msgspec.structs.replace(captures.tiny_timing(), warnings=(warning,))
-    workload = captures.workload(warnings=(warning,))
+    workload = made_evidence.workload(warnings=(warning,))
     text = shown(captures.h200_tiny(timing=timing, workload=workload))
     assert text.count("! short_budget: only 12 samples. Raise the budget.") == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
 
@@ -270,10 +271,10 @@ def test_an_advisory_fails_nothing_and_warns(changes: dict[str, Any], name: str)
 
 
 def test_an_extension_that_nobody_calls_is_a_fallback() -> None:
-    cpp = captures.workload(kind="cpp")
+    cpp = made_evidence.workload(kind="cpp")
     assert check("library_fallback", evidence(extension_calls=0), workload=cpp).passed is False
     assert check("library_fallback", evidence(extension_calls=2), workload=cpp).passed is True
-    assert check("library_fallback", evidence(), workload=captures.workload(kind="pytorch")).passed is True
+    assert check("library_fallback", evidence(), workload=made_evidence.workload(kind="pytorch")).passed is True
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_an_error_far_above_the_reference_s_own_is_a_precision_traded(kernel: fl
 
 
 def test_a_wrong_result_is_not_said_to_trade_precision() -> None:
-    precision = captures.precision(captures.wrong_trial(), kernel_error_vs_fp64=1.0, ref_error_vs_fp64=2.0e-7)
+    precision = made_evidence.precision(made_evidence.wrong_trial(), kernel_error_vs_fp64=1.0, ref_error_vs_fp64=2.0e-7)
     found = check("precision_traded", precision=precision)
     assert (found.passed, found.reason) == (None, "wrong_anyway")
 
@@ -354,7 +355,7 @@ def test_only_kernels_of_libraries_are_a_fallback_of_a_cuda_file() -> None:
     assert {one.name: one.passed for one in build_report(run).blocks.integrity.checks or ()}["library_fallback"]
     assert run.launches is not None
     assert run.launches.ref is not None
-    named = captures.kernel_launch("void at::native::softmax_warp_forward<float, float>(float*, int)", 5.0, 940.0)
+    named = made_evidence.kernel_launch("void at::native::softmax_warp_forward<float, float>(float*, int)", 5.0, 940.0)
     of_library = msgspec.structs.replace(run.launches.ref, launches=(named,))
     library = msgspec.structs.replace(run, launches=msgspec.structs.replace(run.launches, kernel=of_library))
     found = {one.name: one.passed for one in build_report(library).blocks.integrity.checks or ()}
@@ -362,7 +363,7 @@ def test_only_kernels_of_libraries_are_a_fallback_of_a_cuda_file() -> None:
 
 
 def test_a_kernel_that_nobody_saw_run_is_no_proof_that_its_own_ran() -> None:
-    triton = captures.workload(kind="triton")
+    triton = made_evidence.workload(kind="triton")
     found = check("library_fallback", evidence(), workload=triton)
     assert (found.passed, found.reason) == (None, "not_profiled")
     assert block(evidence(), workload=triton).passed is True
@@ -373,7 +374,7 @@ def test_series_of_its_own_are_held_against_looked_at_calls_where_timing_was_not
     assert alone is not None
     found = check("told_apart", evidence(), timing=None)
     assert (found.passed, found.reason) == (None, "no_other_calls")
-    own = evidence(series=(captures.series("host", "warm", 50.0, 60.0),))
+    own = evidence(series=(made_evidence.series("host", "warm", 50.0, 60.0),))
     assert check("told_apart", own, timing=None).passed is True
     quick = evidence(calls=calls(repeated=(900.0,) * 4), series=own.series)
     assert check("told_apart", quick, timing=None).passed is False

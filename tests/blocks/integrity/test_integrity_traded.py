@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import captures
+import made_evidence
 import msgspec
 import pytest
 
@@ -52,7 +53,7 @@ def run(
         for index, dtype in enumerate(dtypes)
     )
     return captures.h200_tiny(
-        workload=captures.workload(inputs=inputs),
+        workload=made_evidence.workload(inputs=inputs),
         precision=msgspec.structs.replace(precision, kernel_error_vs_fp64=ours, ref_error_vs_fp64=theirs),
         integrity=IntegrityEvidence(probed=True),
         counters=CountersEvidence(format="ncu_csv_raw", launches=launches),

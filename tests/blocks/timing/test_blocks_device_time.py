@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
-from captures import EVENT_BIAS_US, NAIVE, kernel_launch, series
+from made_evidence import EVENT_BIAS_US, NAIVE, kernel_launch, series
 
 from kprof.blocks.timing.device_time import candidates, choose, choose_pair, cross_check, second_opinion, why_no_second
 from kprof.capture import Capture
@@ -34,7 +35,7 @@ def chosen(capture: Capture, cache: Cache = "cold", side: Side = "kernel") -> Ti
 def test_what_an_empty_pair_reads_is_taken_off_events_alone() -> None:
     found = candidates(captures.h200_tiny(), "warm", "kernel")
     assert found["event"].median_us == pytest.approx(3.39 - EVENT_BIAS_US)
-    assert found["event"].samples[0] == pytest.approx(captures.spread(3.39)[0] - EVENT_BIAS_US)
+    assert found["event"].samples[0] == pytest.approx(made_evidence.spread(3.39)[0] - EVENT_BIAS_US)
     assert found["graph"].median_us == 1.24
     assert found["cupti"].median_us == 1.18
     assert set(found) == {"event", "graph", "cupti"}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
-from captures import EVENT_BIAS_US, cpu_run, h200_large, h200_tiny, series
+from captures import cpu_run, h200_large, h200_tiny
+from made_evidence import EVENT_BIAS_US, series
 
 from kprof.blocks.timing.block import TimingBlock, timing_block
 from kprof.capture import Capture
@@ -79,7 +81,7 @@ def test_view_statistics() -> None:
     block = timing_block(h200_tiny())
     times = block.host.warm
     assert times is not None
-    samples = captures.spread(28.0)
+    samples = made_evidence.spread(28.0)
     assert times.kernel_count == 101
     assert times.kernel_mean_us == pytest.approx(28.0)
     assert times.kernel_min_us == min(samples) == pytest.approx(27.72)
@@ -199,7 +201,7 @@ def test_few_samples_have_no_interval_and_one_no_deviation() -> None:
 
 def test_samples_full_for_the_headline_and_thinned_for_the_others() -> None:
     def long(timer: Any, cache: Any, kernel: float, ref: float, **changes: Any) -> Any:
-        samples = {"kernel_us": captures.spread(kernel, 901), "ref_us": captures.spread(ref, 901)}
+        samples = {"kernel_us": made_evidence.spread(kernel, 901), "ref_us": made_evidence.spread(ref, 901)}
         return series(timer, cache, kernel, ref, **samples, kernel_count=5000, ref_count=4999, **changes)
 
     timed = (long("event", "cold", 235.6, 921.28), long("host", "warm", 260.0, 990.0))
@@ -211,7 +213,7 @@ def test_samples_full_for_the_headline_and_thinned_for_the_others() -> None:
     assert host.kernel is not None
     assert (len(device.kernel), len(event.kernel), len(host.kernel)) == (901, 200, 200)
     assert (device.kernel_count, host.kernel_count, host.ref_count) == (5000, 5000, 4999)
-    assert device.kernel[0] == pytest.approx(captures.spread(235.6, 901)[0] - EVENT_BIAS_US)
+    assert device.kernel[0] == pytest.approx(made_evidence.spread(235.6, 901)[0] - EVENT_BIAS_US)
     assert "graph" not in block.samples_us
 
 

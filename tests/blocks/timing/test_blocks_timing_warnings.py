@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import made_evidence
 import msgspec
 import pytest
-from captures import CLOCK, clock_group, h200_large, h200_tiny, series, tiny_timing
+from captures import h200_large, h200_tiny, tiny_timing
+from made_evidence import CLOCK, clock_group, series
 
 from kprof.blocks.timing.block import TimingBlock, timing_block
 from kprof.blocks.timing.cautions import resolution_limited
@@ -72,7 +74,7 @@ def test_samples_dropped_by_clock_are_counted_and_their_groups_do_not_count() ->
 
 def test_no_clock_readings_say_why() -> None:
     why = Reason(code="nvml_unavailable", message="NVML does not answer")
-    environment = msgspec.structs.replace(captures.H200, clocks_before=None, clocks_after=None, clocks_reason=why)
+    environment = msgspec.structs.replace(made_evidence.H200, clocks_before=None, clocks_after=None, clocks_reason=why)
     block = timing_block(with_timing(h200_tiny(environment=environment), clock_groups=()))
     assert block.power_capped is None
     for path in ("power_capped", "sm_clock_mhz", "kernel_cycles", "ref_cycles", "throttle_reasons"):
@@ -102,8 +104,8 @@ def test_a_kernel_off_the_current_stream_is_warned_about() -> None:
 
 def test_constant_inputs_are_warned_about_by_name() -> None:
     zeros = TensorInfo(path="[1]['mask']", shape=(4,), dtype="bool", constant=True)
-    inputs = (*captures.workload().inputs, zeros)
-    block = timing_block(h200_tiny(workload=captures.workload(inputs=inputs)))
+    inputs = (*made_evidence.workload().inputs, zeros)
+    block = timing_block(h200_tiny(workload=made_evidence.workload(inputs=inputs)))
     assert codes(block) == ["constant_inputs"]
     assert "[1]['mask']" in block.warnings[0].message
 

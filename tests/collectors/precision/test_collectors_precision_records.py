@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from captures import trial, wrong_trial
+from made_evidence import trial, wrong_trial
 
 from kprof.collectors.precision.records import TrialLog
 from kprof.evidence import Reason
