@@ -30,6 +30,7 @@ _MOST_ALONE: Final = 2
 _MOST_KERNELS: Final = 12
 _MOST_REASONS: Final = 6
 _NONE: Final = "none"
+_CLOCKS: Final = {"timing.sm_clock_mhz": "", "roofline.sm_clock_mhz": " under ncu"}
 _FACTORS: Final = frozenset({"timing.speedup"})
 _SHARES: Final = frozenset({"sol.score", "sol.task_score"})
 """Ratios that are read as a factor, and as a share."""
@@ -46,12 +47,28 @@ def _name(subject: Subject) -> str:
 
 
 def circumstances(comparison: Comparison) -> tuple[str, str]:
-    """Where each of the two comes from."""
+    """Where each of the two comes from: when it was measured, on what, at which clock."""
+    clock = _clock(comparison)
     a, b = (
-        f"{which}: {one.file}, of {one.created} on {one.device_name or one.device}"
+        f"{which}: {one.file}, of {one.created} on {_device(one)}{_at(clock, which)}"
         for which, one in (("a", comparison.a), ("b", comparison.b))
     )
     return a, b
+
+
+def _device(subject: Subject) -> str:
+    return f"{subject.device_name} ({subject.device})" if subject.device_name else subject.device
+
+
+def _clock(comparison: Comparison) -> MetricChange | None:
+    """The SM clock while timed; where neither has one, that under ncu."""
+    of = {one.path: one for one in comparison.changes if (one.a, one.b) != (None, None)}
+    return next((of[path] for path in _CLOCKS if path in of), None)
+
+
+def _at(clock: MetricChange | None, which: str) -> str:
+    value = None if clock is None else clock.a if which == "a" else clock.b
+    return "" if clock is None or value is None else f" at {in_unit(value, clock.unit)}{_CLOCKS[clock.path]}"
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:

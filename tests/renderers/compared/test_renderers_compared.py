@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from compared_reports import compared, fused, naive
+from compared_reports import by_hand, changed, compared, fused, naive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -53,6 +53,19 @@ def test_what_bars_the_verdict_stands_before_it_and_no_claim_is_made() -> None:
     for claim in ("FASTER", "SLOWER", "better", "worse", "as fast"):
         assert claim not in text
     assert "as fast" in goldens.made("forced", "text")
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+def test_each_side_names_its_device_and_its_clock(format_: str) -> None:
+    b = changed(fused(), environment__device_name="NVIDIA H100 80GB HBM3", environment__device="cuda:1")
+    cpu = changed(by_hand("cpu"), environment__device_name=None)
+    shown = Style().clean(render_compared(format_, compared(naive(), b, force=True), Style()))
+    assert "on NVIDIA H200 (cuda:0) at 1980 MHz" in shown
+    assert "on NVIDIA H100 80GB HBM3 (cuda:1) at 1980 MHz" in shown
+    shown = Style().clean(render_compared(format_, compared(cpu, by_hand("cpu")), Style()))
+    assert f"of {cpu.created} on cpu" in shown
+    assert "on Xeon (cpu)" in shown
+    assert "MHz" not in shown
 
 
 class Page(HTMLParser):
