@@ -84,8 +84,8 @@ def most_time(kernels: tuple[KernelLaunch, ...]) -> tuple[KernelLaunch, ...]:
     return tuple(sorted(longest, key=lambda one: one.id))
 
 
-def row_of(one: KernelLaunch) -> Launch:
-    """A launch as a row."""
+def row_of(one: KernelLaunch, *, advised: bool = True) -> Launch:
+    """A launch as a row; ``advised``: with what to try."""
     bound = one.bottleneck
     label = "" if bound is None or bound.family is None else str(bound.family)
     label += f": {bound.limiter.replace('_', ' ')}" if bound is not None and bound.limiter else ""
@@ -100,7 +100,7 @@ def row_of(one: KernelLaunch) -> Launch:
         evidence=tuple(map(evidence, (bound.evidence or ()) if bound is not None else ()))[:_MOST_EVIDENCE],
         advice=tuple(
             f"{step.text}{'' if step.at_most_x is None else f' (at most {quantities.factor(step.at_most_x)})'}"
-            for step in ((bound.advice or ()) if bound is not None else ())
+            for step in ((bound.advice or ()) if bound is not None and advised else ())
         ),
         stalls=_stalls(one),
     )

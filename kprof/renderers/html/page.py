@@ -24,6 +24,7 @@ from kprof.renderers.html.fields import Row, rows_of, shown
 from kprof.renderers.html.launches import HEADERS, Launch, most_time, row_of
 from kprof.renderers.layout import Style
 from kprof.renderers.plot.scene import scene_of
+from kprof.renderers.sections.belief import advice_waits
 from kprof.renderers.sections.call import call_section
 from kprof.renderers.sections.counters import counters_section
 from kprof.renderers.sections.summary import circumstances, sections, title
@@ -124,6 +125,7 @@ def page_of(report: Report) -> Page:
     kept = most_time(report.kernels)
     host = blocks.waterfall.host_us
     no_plot = scene_of(report).absent
+    silent = bool(advice_waits(blocks))
     return Page(
         title=_STYLE.clean(title(report)),
         circumstances=tuple(map(_STYLE.clean, circumstances(report))),
@@ -132,8 +134,8 @@ def page_of(report: Report) -> Page:
         kprof_version=report.kprof_version,
         cards=tuple(map(_card, verdicts(report))),
         gates=tuple(map(_gate, report.gates)),
-        advice=blocks.bottleneck.advice or (),
-        evidence=blocks.bottleneck.evidence or (),
+        advice=() if silent else blocks.bottleneck.advice or (),
+        evidence=() if silent else blocks.bottleneck.evidence or (),
         host="" if host is None else quantities.duration(host),
         parts=time_parts(blocks.waterfall),
         plot=Markup("" if no_plot is not None else render_svg(report)),
@@ -144,7 +146,7 @@ def page_of(report: Report) -> Page:
         stalls_method=blocks.stalls.method or "",
         headers=HEADERS,
         launches=kept,
-        rows=tuple(map(row_of, kept)),
+        rows=tuple(row_of(one, advised=not silent) for one in kept),
         left_out=len(report.kernels) - len(kept),
         sides=any(one.side is not None for one in kept),
         timing=timing_section(blocks.timing),

@@ -6,9 +6,11 @@ from pathlib import PurePath
 from typing import Final
 
 from kprof.blocks.base import IMPORTED, Block
+from kprof.blocks.sol import FLOOR_BELOW_LAUNCH
 from kprof.evidence import Reason
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, plural
+from kprof.renderers.sections.belief import advice_waits
 from kprof.renderers.sections.call import call_section
 from kprof.renderers.sections.counters import advice_section, counters_section
 from kprof.renderers.sections.kernels import kernels_section
@@ -68,7 +70,7 @@ def sections(report: Report) -> list[Section]:
         *((kernels, counters) if report.source == "imported" else (counters, kernels)),
         _warnings(report),
         _not_measured(report),
-        advice_section(report.blocks),
+        None if advice_waits(report.blocks) else advice_section(report.blocks),
     ]
     return [part for part in parts if part is not None]
 
@@ -82,8 +84,15 @@ def _warnings(report: Report) -> Section | None:
             told.append(block.reason)
     told += report.counters.warnings if report.counters is not None else ()
     below = {getattr(report.blocks, name).reason for name in _unmeasured(report)}
-    notes = tuple(f"{one.code}: {_sentence(one)}" for one in dict.fromkeys(told) if one not in below)
+    waits = advice_waits(report.blocks)
+    told = [_unadvised(one) if waits else one for one in dict.fromkeys(told) if one not in below]
+    notes = tuple(f"{one.code}: {_sentence(one)}" for one in told)
     return Section(title="warnings", notes=notes, mark="! ") if notes else None
+
+
+def _unadvised(one: Reason) -> Reason:
+    """Without a hint that says how to make the kernel faster."""
+    return Reason(code=one.code, message=one.message) if one.code == FLOOR_BELOW_LAUNCH else one
 
 
 def _unmeasured(report: Report) -> list[str]:

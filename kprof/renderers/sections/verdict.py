@@ -1,4 +1,4 @@
-"""The first lines of a summary: what failed, is it right, how fast is it, what holds it back, how near is the floor."""
+"""The first lines of a summary: is it wrong, what failed, how fast is it, what holds it back, how near is the floor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from kprof.context import WorkloadInfo
 from kprof.evidence import SIDE_NAMES, Fault, Reason
 from kprof.renderers import quantities
 from kprof.renderers.content import Tone, Verdict, absent
-from kprof.report import Blocks, Report
+from kprof.renderers.sections.belief import advice_waits, disbelief
+from kprof.report import Report
 
 VIEW_NAMES: Final = {
     "device": "device time",
@@ -46,16 +47,19 @@ def view_name(view: str, cache: str) -> str:
 
 
 def verdicts(report: Report) -> list[Verdict]:
-    """The verdict on the run, what failed first."""
+    """The verdict on the run: that the result is wrong before all else, then what failed."""
     blocks, faults = report.blocks, report.faults
-    disbelief = _disbelief(blocks)
+    why_not = disbelief(blocks)
+    precision = _precision(blocks.precision, faults)
+    is_wrong = blocks.precision.passed is False
     found = [
+        precision if is_wrong else None,
         *_faults(faults, report.workload),
         _integrity(blocks.integrity),
-        _precision(blocks.precision, faults),
-        _timing(blocks.timing, disbelief),
-        _bound(blocks.bottleneck),
-        _floor(blocks.sol, disbelief),
+        None if is_wrong else precision,
+        _timing(blocks.timing, why_not),
+        _bound(blocks.bottleneck, advice_waits(blocks)),
+        _floor(blocks.sol, why_not),
     ]
     return [one for one in found if one is not None]
 
@@ -185,19 +189,12 @@ def _integrity(block: IntegrityBlock) -> Verdict | None:
     return Verdict(label="SUSPECT", text=text, tone="bad", more=more)
 
 
-def _disbelief(blocks: Blocks) -> str:
-    """Why the speed of this kernel counts for nothing."""
-    checks = [one.name for one in blocks.integrity.checks or () if one.passed is False and one.severity == "fail"]
-    wrong = ["the result is wrong"] if blocks.precision.passed is False else []
-    return "; ".join((*wrong, *([f"integrity failed ({', '.join(checks)})"] if checks else [])))
-
-
-def _timing(block: TimingBlock, disbelief: str) -> Verdict | None:
+def _timing(block: TimingBlock, why_not: str) -> Verdict | None:
     """The speedup, and in the next line why it is in doubt where it is.
 
     Args:
         block: the block.
-        disbelief: why it counts for nothing; empty where it counts.
+        why_not: why it counts for nothing; empty where it counts.
     """
     if _is_imported(block):
         return None
@@ -205,17 +202,17 @@ def _timing(block: TimingBlock, disbelief: str) -> Verdict | None:
         return Verdict(label="UNTIMED", text=_reason_text(block.reason), tone="doubt")
     where = view_name(block.headline_view, block.headline_cache)
     kernel = quantities.duration(block.kernel_us)
-    doubt = "?" if block.status != "ok" or disbelief else ""
-    untold = block.reason is not None and not (disbelief and block.reason.code == FAILED)
+    doubt = "?" if block.status != "ok" or why_not else ""
+    untold = block.reason is not None and not (why_not and block.reason.code == FAILED)
     why: tuple[str, ...] = (_whole_reason(block.reason),) if untold and block.reason is not None else ()
-    why += (f"not to be believed: {disbelief}",) if disbelief and block.speedup is None else ()
+    why += (f"not to be believed: {why_not}",) if why_not and block.speedup is None else ()
     measured = f"measured by {block.method}"
     if block.speedup is None or block.ref_us is None:
         text = f"kernel {kernel} ({where}); no speedup: {absent(block, 'speedup')}"
         return Verdict(label=f"TIME{doubt}", text=text, tone="plain", more=(*why, measured))
     text = f"{quantities.factor(block.speedup, 4)}{_interval(block)} by {where}"
-    if disbelief:
-        text = f"not to be believed: {disbelief}; {text}"
+    if why_not:
+        text = f"not to be believed: {why_not}; {text}"
     tone: Tone = "doubt" if doubt else "plain" if block.speedup < 1 else "good"
     times = f"kernel {kernel}, reference {quantities.duration(block.ref_us)}"
     return Verdict(label=f"SPEEDUP{doubt}", text=text, tone=tone, more=(*why, times, measured))
@@ -229,10 +226,13 @@ def _interval(block: TimingBlock) -> str:
     return f"{slower} (95 %: {quantities.factor(low, 4)} to {quantities.factor(high, 4)})"
 
 
-def _bound(block: BottleneckBlock) -> Verdict | None:
-    """What holds the kernel back, and why."""
+def _bound(block: BottleneckBlock, waits: str) -> Verdict | None:
+    """What holds the kernel back, and why; of a kernel whose speed counts for nothing, until when that waits."""
     if block.family is None:
         return None
+    if waits:
+        text = f"waits until {waits}; what was measured of the speed is in the JSON report"
+        return Verdict(label="ADVICE", text=text, tone="doubt")
     label = block.family if block.limiter is None else f"{block.family}: {block.limiter.replace('_', ' ')}"
     whose = "" if block.kernel is None else f" ({block.kernel})"
     if block.kernel is not None and block.time_share_pct is not None and block.time_share_pct < 100:
@@ -256,7 +256,7 @@ def evidence(one: Evidence) -> str:
     return f"{name}: {value}{of_peak}{border}"
 
 
-def _floor(block: SolBlock, disbelief: str) -> Verdict | None:
+def _floor(block: SolBlock, why_not: str) -> Verdict | None:
     """How far it is to the least time that the task could take."""
     if block.floor_us is None or block.task_score is None:
         why = absent(block, "floor_us" if block.floor_us is None else "task_score")
@@ -265,15 +265,14 @@ def _floor(block: SolBlock, disbelief: str) -> Verdict | None:
     kind = _FLOOR_KINDS.get(block.floor_kind or "", "")
     below = next((one.message for one in block.warnings if one.code == FLOOR_BELOW_LAUNCH), None)
     least = f"; {below or f'the floor is {quantities.duration(block.floor_us)}{kind}'}"
-    return Verdict(
-        label="FLOOR", text=f"{_reached(block, block.task_score, disbelief)}{least}{_room(block)}", tone="plain"
-    )
+    room = "" if why_not else _room(block)
+    return Verdict(label="FLOOR", text=f"{_reached(block, block.task_score, why_not)}{least}{room}", tone="plain")
 
 
-def _reached(block: SolBlock, score: float, disbelief: str) -> str:
+def _reached(block: SolBlock, score: float, why_not: str) -> str:
     estimated = block.floor_kind == _ESTIMATE
-    if score > 1 and disbelief:
-        return f"faster than the {'estimated ' if estimated else ''}floor, which counts for nothing: {disbelief}"
+    if score > 1 and why_not:
+        return f"faster than the {'estimated ' if estimated else ''}floor, which counts for nothing: {why_not}"
     if score > 1:
         return "faster than the estimated floor: the estimate is too high" if estimated else "faster than the floor"
     return f"{quantities.share(score * 100)} of the {'estimated best' if estimated else 'best possible'} speed"
