@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kprof.board import GpuSpec
+from kprof.capture import decode_capture
+from kprof.errors import InputFileError
 from kprof.evidence import Cache, Reason
 from kprof.floor import NO_ROOF, Floor, task_floor
 from kprof.floor_evidence import FloorEvidence
 from kprof.gpuspec import resolve_gpu
 
+DATA = Path(__file__).parent / "data"
 H200 = resolve_gpu("h200-sxm-141gb")
 L2 = 60 * 2**20
 LARGE = FloorEvidence(
@@ -206,3 +211,25 @@ def test_a_floor_is_no_less_than_any_of_its_parts_and_grows_with_the_task(
     assert warm <= cold * (1 + 1e-12)
     assert of(10**9, "cold") >= cold
     assert of(10**9, "warm") >= warm
+
+
+def captured(**changed: object) -> bytes:
+    """A capture of a run on an H200 whose floor somebody edited."""
+    plain = json.loads((DATA / "h200" / "cuda_naive_4x8192x4096.json").read_bytes())
+    plain["floor"] |= changed
+    return json.dumps(plain).encode()
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"input_bytes": -1}, {"parameter_bytes": -(2**40)}, {"output_bytes": -1}, {"input_bytes": 10**400},
+        {"flop": {"fp32": -1}}, {"flop": {"bf16": 10**400}}, {"flop": {"fp32": 8}, "tf32_flop": -8},
+        {"flop": {"fp32": 8}, "tf32_flop": 9}, {"tf32_flop": 1},
+    ],
+)  # fmt: skip
+def test_a_capture_whose_task_asks_for_less_than_nothing_is_refused(edited: dict[str, object]) -> None:
+    assert decode_capture(captured(), "c.json").floor is not None
+    with pytest.raises(InputFileError, match=r"^c\.json: .* at `\$\.floor") as refused:
+        decode_capture(captured(**edited), "c.json")
+    assert "Make the capture again" in refused.value.hint
