@@ -9,6 +9,7 @@ from kprof.collectors.ncu.csv_rows import Line, split_rows
 from kprof.collectors.ncu.details_page import DetailsPage, is_details
 from kprof.collectors.ncu.launch_columns import LaunchColumns, launch_columns
 from kprof.collectors.ncu.raw_page import RawPage
+from kprof.collectors.ncu.repeats import of_all_tables, of_one_table
 from kprof.collectors.ncu.troubles import Troubles, shortened
 from kprof.counter_evidence import CountersEvidence, ProfiledLaunch
 from kprof.errors import InputFileError
@@ -24,7 +25,7 @@ def read_csv_text(lines: Iterable[str], source: str) -> CountersEvidence:
         source: what they are of, for messages: a path, "the output of ncu".
 
     Raises:
-        InputFileError: no line is the header of a table of ncu.
+        InputFileError: no line is the header of a table of ncu, or a table says a launch twice with other values.
     """
     reader = _Reader()
     for line in split_rows(lines):
@@ -56,7 +57,7 @@ class _Reader:
         """All that was read.
 
         Raises:
-            InputFileError: there was no table.
+            InputFileError: there was no table, or one contradicts itself.
         """
         if not self._pages:
             found = f"none of its {self._lines} lines" if self._lines else "it is empty, so no line"
@@ -67,10 +68,9 @@ class _Reader:
             )
         launches: list[ProfiledLaunch] = []
         for page in self._pages:
-            launches.extend(page.finish())
-        return CountersEvidence(
-            format=self._pages[0].format, launches=tuple(launches), warnings=self._troubles.reasons()
-        )
+            launches.extend(of_one_table(page.finish(), source, self._troubles))
+        once = of_all_tables(launches, self._troubles) if len(self._pages) > 1 else launches
+        return CountersEvidence(format=self._pages[0].format, launches=tuple(once), warnings=self._troubles.reasons())
 
     def _open(self, line: Line, columns: LaunchColumns) -> None:
         if self._pages:

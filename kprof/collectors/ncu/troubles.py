@@ -40,6 +40,14 @@ class Troubles:
         """A second header: files put together."""
         self._count("several_tables", "", f"line {line}")
 
+    def repeated(self, launch_id: int) -> None:
+        """A launch that stands in the file again, with nothing that differs."""
+        self._count("repeated_launches", "", f"launch {launch_id}")
+
+    def number_again(self, launch_id: int) -> None:
+        """A launch with the number of another one, and other values."""
+        self._count("numbers_again", "", f"launch {launch_id}")
+
     def no_kernel(self, name: str) -> None:
         """A result over more than one kernel: a range or a graph."""
         self._count("not_one_kernel", "", shortened(name))
@@ -67,6 +75,12 @@ def _reason(code: str, subject: str, count: int, first: str) -> Reason:
         "units_missing": (f"the table has no units: {count} values are left out, the first of {first}", _EXPORT),
         "unparsable_values": (f"{count} cells hold no number ({first}): left out", "Run ncu with LC_ALL=C."),
         "not_one_kernel": (f"{count} results are of ranges or graphs, not of one kernel; the first: {first}", ""),
+        "repeated_launches": (f"{_times(count)} a launch stands there again ({first}): each counts once", _EXPORT),
+        "numbers_again": (
+            f"{_times(count)} a launch has the number of another one and other values ({first}): taken for one of a "
+            "further run, both count",
+            "",
+        ),
         "several_tables": (
             f"{count + 1} tables in one file (the second from {first}): launch IDs start again, launches are added up",
             "",
@@ -74,6 +88,10 @@ def _reason(code: str, subject: str, count: int, first: str) -> Reason:
     }
     message, hint = messages[code]
     return Reason(code=code, message=message, hint=hint)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _lines(count: int) -> str:
