@@ -199,7 +199,8 @@ def test_counters_of_recorded_runs(name: str, family: str, kernel: str) -> None:
     made = report(name)
     blocks, own = made.blocks, made.kernels[0]
     statuses = [getattr(blocks, block).status for block in ("sol", "roofline", "occupancy", "caches", "stalls")]
-    assert statuses == ["ok"] * 5
+    over = (blocks.caches.l2_hit_pct or 0.0) > 100
+    assert statuses == ["ok", "ok", "ok", "suspect" if over else "ok", "ok"]
     assert blocks.bottleneck.family == family
     assert own.bottleneck is not None
     assert f"{own.bottleneck.family}/{own.bottleneck.limiter}" == kernel

@@ -93,13 +93,13 @@ def caches_block(profile: CounterProfile) -> CachesBlock:
     """Hit rates, sectors a request, the use of what was moved, conflicts and local memory.
 
     Rates are sums over sums, so that they hold for several launches; a ratio of ncu's own stands in for a single one.
-    A hit rate over 100 % is kept, with a warning.
+    A hit rate over 100 % is kept, and makes the block suspect.
 
     Args:
         profile: of one launch, or several together.
     """
     found = profile.quantities
-    # The audit's finding on a rate over 100 % of little traffic breaks no physics: a warning does.
+    # The audit's finding on a rate over 100 % of little traffic says why; that the rate is impossible is said here.
     little = [one for one in profile.findings if one.code == HIT_RATE_OF_LITTLE]
     others = tuple(one for one in profile.findings if one.code != HIT_RATE_OF_LITTLE)
     numbers = {
@@ -114,12 +114,13 @@ def caches_block(profile: CounterProfile) -> CachesBlock:
     }
     values: dict[str, Any] = {name: number.value for name, number in numbers.items()}
     l2_hit_pct = values["l2_hit_pct"]
+    impossible = (*_over_full("L1", values["l1_hit_pct"]), *_over_full("L2", l2_hit_pct))
     block = CachesBlock(
-        status="ok",
+        status="suspect" if impossible else "ok",
+        reason=impossible[0] if impossible else None,
         source=SOURCE,
         warnings=(
-            *_over_full("L1", values["l1_hit_pct"]),
-            *_over_full("L2", l2_hit_pct),
+            *impossible[1:],
             *(_of_little(one.message) for one in little),
             *(() if any(_L2_RATE in one.quantities for one in little) else _little_traffic(found, l2_hit_pct)),
         ),

@@ -25,7 +25,7 @@ def finish_profiled(block: B, profile: CounterProfile, quantities: Collection[st
     """The block with its status, its warnings and a reason for every null.
 
     Args:
-        block: as computed, status ``ok``, with its own warnings.
+        block: as computed, with its own status, reason and warnings.
         profile: what it was computed from.
         quantities: names of the quantities that it shows: a finding about one of them makes it suspect.
         explain: the code for a null, from its dotted path.
@@ -37,7 +37,9 @@ def finish_profiled(block: B, profile: CounterProfile, quantities: Collection[st
     findings = profile.findings_on(*quantities) if profile.findings else ()
     if findings:
         first, *others = (finding.reason for finding in findings)
-        block = msgspec.structs.replace(block, status="suspect", reason=first, warnings=(*others, *block.warnings))
+        own = () if block.reason is None else (block.reason,)
+        warnings = (*others, *own, *block.warnings)
+        block = msgspec.structs.replace(block, status="suspect", reason=first, warnings=warnings)
     return finish(block, explain)
 
 

@@ -19,6 +19,9 @@ _LAUNCH: Final = re.compile(
 )
 _STEP: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<indices>(?:\[(?:0|[1-9][0-9]{0,8})\])*)")
 _SUSPECT: Final = "suspect"
+_DOUBTS_ALONE: Final = {"implausible_hit_rate": ("l1_hit_pct", "l2_hit_pct")}
+"""Reasons of suspect blocks that are about these fields and no other: L2 serves more than the kernel, and a rate of
+little traffic may come out over 100 % while sectors a request are exact."""
 
 
 class LaunchChoice(Record, frozen=True, kw_only=True):
@@ -146,9 +149,15 @@ def _in_block(block: dict[str, Any], steps: tuple[Step, ...], name: str) -> Foun
     if value is None:
         why = part(block, "reasons", dotted(steps)) or part(block, "reason", "code")
         return Found(value=None, code="null_value", problem=f"{dotted(steps)} was not measured{_because(why)}")
-    if status == _SUSPECT and steps != ("status",):
+    if status == _SUSPECT and steps != ("status",) and not _is_of_others(block, steps):
         return _suspect(value, name, part(block, "reason"))
     return Found(value=value)
+
+
+def _is_of_others(block: dict[str, Any], steps: tuple[Step, ...]) -> bool:
+    """The block is suspect for numbers of its own that this one is not made with."""
+    of = _DOUBTS_ALONE.get(str(part(block, "reason", "code")))
+    return of is not None and steps[0] not in of
 
 
 def _suspect(value: Any, name: str, reason: object) -> Found:

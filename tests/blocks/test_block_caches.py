@@ -57,7 +57,8 @@ def test_bank_conflicts() -> None:
 def test_a_rate_over_100_is_kept_and_flagged(name: str, rate: float) -> None:
     block = block_of(probe(name))
     assert block.l2_hit_pct == pytest.approx(rate, abs=0.005)
-    assert codes(block) == ["implausible_hit_rate", "little_traffic"]
+    assert (block.status, block.reason and block.reason.code) == ("suspect", "implausible_hit_rate")
+    assert codes(block) == ["little_traffic"]
     # ncu prints 0 % of L1 for a kernel that never asks it.
     assert block.l1_hit_pct is None
     assert block.reasons["l1_hit_pct"] == "too_little_traffic"
@@ -74,17 +75,20 @@ def test_a_finding_on_real_traffic_makes_it_suspect() -> None:
     assert codes(block) == ["implausible_hit_rate"]
 
 
-def test_a_finding_on_little_traffic_is_a_warning() -> None:
+def test_an_impossible_rate_makes_it_suspect_however_little_the_traffic() -> None:
     found = probe("fma_fp32")
     findings = audit(found, h200())
     assert [one.code for one in findings] == [HIT_RATE_OF_LITTLE]
     block = block_of(found, *findings)
-    assert (block.status, block.reason) == ("ok", None)
-    assert codes(block) == ["implausible_hit_rate", "little_traffic"]
+    assert (block.status, block.reason and block.reason.code) == ("suspect", "implausible_hit_rate")
+    assert codes(block) == ["little_traffic"]
     elsewhere = Finding("implausible_clock", "2139 MHz", ("sm_clock_hz",))
-    assert block_of(found, elsewhere).status == "ok"
+    assert block_of(probe("l2_read"), elsewhere).status == "ok"
     here = Finding("negative_value", "local_bytes is -32", ("local_bytes",))
-    assert block_of(found, here, *findings).reason == here.reason
+    both = block_of(found, here, *findings)
+    assert both.reason == here.reason
+    assert codes(both) == ["implausible_hit_rate", "little_traffic"]
+    assert block_of(found, l2_hit_rate_pct=None, l2_hit_sectors=-1.0).status == "suspect"
 
 
 @pytest.mark.parametrize("report", ["probes", "library-kernels"])

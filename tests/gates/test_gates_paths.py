@@ -107,6 +107,21 @@ def test_what_is_no_number_is_none(value: Any) -> None:
     assert found(report, "timing.kernel_us") == (None, "not_a_number")
 
 
+def test_an_impossible_hit_rate_takes_no_other_number_of_its_block_with_it() -> None:
+    report = gate_reports.recorded("tiny")
+    caches = report["blocks"]["caches"]
+    assert (caches["status"], caches["reason"]["code"]) == ("suspect", "implausible_hit_rate")
+    for path, code in (("l2_hit_pct", "suspect_value"), ("l1_hit_pct", "suspect_value"), ("bank_conflicts", "")):
+        (one,) = look_up(report, parse_path(f"caches.{path}"))
+        assert (one.value, one.code) == (caches[path], code)
+    (one,) = look_up(report, parse_path("kernels[logsumexp_kernel].caches.ld_sectors_per_request"))
+    assert (one.value, one.code) == (4.0, "")
+    for code in ("negative_value", None, ["odd"]):
+        caches["reason"]["code"] = code
+        (one,) = look_up(report, parse_path("caches.bank_conflicts"))
+        assert one.code == "suspect_value"
+
+
 def test_a_suspect_block_has_no_value_to_rely_on() -> None:
     report = gate_reports.recorded()
     report["blocks"]["timing"]["status"] = "suspect"
