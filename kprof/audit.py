@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from kprof.any_board import beyond_any_board
 from kprof.board import GpuSpec
 from kprof.counter_profile import Finding
 from kprof.counters.formulas import BYTES_PER_SECTOR
@@ -87,17 +88,17 @@ def audit(quantities: Quantities, spec: GpuSpec | None, limits: Limits = LIMITS)
 
     Args:
         quantities: as resolved from the report.
-        spec: the board, where it is known; without it what needs its peaks is held against those in the report.
+        spec: the board; None: what needs its peaks is held against the report's, and against what no board reaches.
         limits: what counts as impossible.
     """
     broken = list(_all_broken(quantities, spec, limits))
-    if not broken:
-        return ()
+    told = {name for one in broken for name in one.quantities}
+    beyond = (one for one in beyond_any_board(quantities, _rates(quantities, spec)) if told.isdisjoint(one.quantities))
     across = [one for one in broken if one.across] if is_short(quantities, limits) else []
     findings = [Finding(one.code, one.message, one.quantities) for one in broken if one not in across]
     if across:
         findings.append(_of_short(across, quantities, limits))
-    return tuple(findings)
+    return (*findings, *beyond)
 
 
 def inherited(launches: Sequence[tuple[Quantities, Sequence[Finding]]], limits: Limits = LIMITS) -> tuple[Finding, ...]:
@@ -260,9 +261,9 @@ def _flop(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Brok
             message = f"no tensor operation was counted, but the tensor pipe was busy {busy:.4g} % of the time"
             yield _Broken("tensor_flop_missing", message, ("tensor_flop",))
     clock = maximum_clock_hz(q, spec)
-    for of, count, names in _rates(q, spec):
-        reached, peak = rate(count, q), _highest_peak(of, q, spec, clock)
-        if reached is not None and peak is not None and reached > peak * limits.peak_pct / 100.0:
+    for of, reached, names in _rates(q, spec):
+        peak = _highest_peak(of, q, spec, clock)
+        if peak is not None and reached > peak * limits.peak_pct / 100.0:
             twice = reached <= 2 * peak * limits.peak_pct / 100.0
             possible = twice and names == ("tensor_flop",) and spec is not None and spec.sparse is not None
             sparse = " (2:4 sparsity could explain it)" if possible else ""
@@ -271,13 +272,14 @@ def _flop(q: Quantities, spec: GpuSpec | None, limits: Limits) -> Iterator[_Brok
 
 
 def _rates(q: Quantities, spec: GpuSpec | None) -> Iterator[tuple[str, float, tuple[str, ...]]]:
-    """Type of the peak, FLOP or integer operations, and the quantities they were counted in."""
+    """Type of the peak, FLOP/s or integer operations a second, and the quantities they were counted in."""
     flop = count_flop(q, spec.compute_capability if spec else None)
-    for of, count in (("fp32", flop.fp32), ("fp16_vector", flop.fp16), ("fp64", flop.fp64)):
-        if count:
-            yield of, count, _FLOP_COUNTERS[of]
-    for name, operations in (flop.tensor or {}).items():
-        yield TENSOR_RATES.get(name, name), operations, ("tensor_flop",)
+    vector = (("fp32", flop.fp32), ("fp16_vector", flop.fp16), ("fp64", flop.fp64))
+    tensor = [(TENSOR_RATES.get(name, name), count) for name, count in (flop.tensor or {}).items()]
+    for of, count in (*vector, *tensor):
+        reached = rate(count, q)
+        if reached:
+            yield of, reached, _FLOP_COUNTERS.get(of, ("tensor_flop",))
 
 
 def _highest_peak(of: str, q: Quantities, spec: GpuSpec | None, clock: float | None) -> float | None:

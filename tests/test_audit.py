@@ -111,8 +111,10 @@ def test_what_is_odd_but_possible(quantities: Quantities, changes: dict[str, Any
 def test_without_a_spec_the_reports_own_peaks_serve() -> None:
     assert found(COPY, None, dram_bytes=5100.0 * 535680) == {"dram_over_peak": DRAM}
     assert found(GEMM, None, fp32_fma=36e12 * 1391296e-9) == {"flop_over_peak": FP32}
-    assert found(GEMM, None, tensor_flop={"bf16": 1e20}) == {}
-    assert found(COPY, None, dram_bytes=1e15, dram_peak_bytes_per_s=None) == {}
+    assert found(GEMM, None, tensor_flop={"bf16": 1e15}) == {}
+    assert found(GEMM, None, tensor_flop={"bf16": 1e20}) == {"beyond_any_board": ("tensor_flop",)}
+    assert found(COPY, None, dram_bytes=1e10, dram_peak_bytes_per_s=None) == {}
+    assert found(COPY, None, dram_bytes=1e15, dram_peak_bytes_per_s=None) == {"beyond_any_board": DRAM}
 
 
 def test_a_board_that_accumulates_faster_in_fp16_is_allowed_it() -> None:

@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report", "worker"),
     ("blocks", "collectors"),
     ("bottleneck", "audit"),
+    ("any_board",),
     ("context", "inspection", "workload", "roofline", "occupancy", "floor", "counter_profile", "verdicts", "gates"),
     ("task_roofs", "ceilings_check"),
     ("capture", "gpuspec", "flop"),
