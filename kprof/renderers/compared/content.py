@@ -12,6 +12,7 @@ from kprof.comparison.words import share
 from kprof.evidence import SIDE_NAMES
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, Table, Tone, Verdict, plural
+from kprof.renderers.why import because, words
 
 LABELS: Final[dict[str, tuple[str, Tone]]] = {
     "faster": ("FASTER", "good"),
@@ -156,7 +157,7 @@ def _changes(changes: Sequence[MetricChange]) -> Section | None:
     steady = [one.label for one in changes if one.outcome == "within_noise"]
     same = sum(one.outcome == "same" for one in changes)
     notes = [
-        f"not in {which} ({code}): {', '.join(one.label for one in group)}"
+        f"not in {which}, {because(code)}: {', '.join(one.label for one in group)}"
         for (which, code), group in lacking.items()
         if len(group) > _MOST_ALONE
     ]
@@ -170,7 +171,7 @@ def _changes(changes: Sequence[MetricChange]) -> Section | None:
 
 def _value(one: MetricChange, value: Value | None, reason: str | None) -> str:
     if value is None:
-        return reason or _NONE
+        return words(reason) if reason else _NONE
     if one.path in _FACTORS and isinstance(value, (int, float)):
         return quantities.factor(value)
     if one.path in _SHARES and isinstance(value, (int, float)):

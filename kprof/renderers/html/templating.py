@@ -11,6 +11,8 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from kprof.renderers.why import sentence
+
 _FOLDER: Final = Path(__file__).with_name("templates")
 
 
@@ -38,6 +40,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     script = (_FOLDER / "page.js").read_text(encoding="utf-8")
+    made.filters["sentence"] = sentence
     made.globals["style"] = Markup((_FOLDER / "page.css").read_text(encoding="utf-8"))
     made.globals["script"] = Markup(script)
     # The page may run this script and no other: what got into it by a name in a report runs nowhere.

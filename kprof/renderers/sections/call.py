@@ -9,6 +9,7 @@ from kprof.blocks.base import Block
 from kprof.blocks.waterfall import WaterfallBlock
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, Table, absent
+from kprof.renderers.why import because, null_cell
 from kprof.report import Blocks
 
 _Row = tuple[str, str, Callable[[float], str]]
@@ -47,11 +48,14 @@ def call_section(blocks: Blocks) -> Section | None:
         if block.status in _NOT_TRIED:
             continue
         value: float | None = getattr(block, ratio)
-        ratios.append(f"no {what} ({absent(block, ratio)})" if value is None else f"{what} {quantities.factor(value)}")
+        if value is not None:
+            ratios.append(f"{what} {quantities.factor(value)}")
         for name in names:
             _add(block, name, rows, missing)
+        if value is None:
+            missing.setdefault(because(absent(block, ratio), block), []).append(what)
     table = Table(headers=("", "kernel", "reference"), rows=tuple(rows))
-    notes = [f"not measured ({code}): {'; '.join(labels)}" for code, labels in missing.items()]
+    notes = [f"not measured, {why}: {'; '.join(labels)}" for why, labels in missing.items()]
     notes += _waterfall(blocks.waterfall)
     if not rows and not notes:
         return None
@@ -64,9 +68,9 @@ def _add(block: Block, row: _Row, rows: list[tuple[str, ...]], missing: dict[str
     values: list[float | None] = [getattr(block, path) for path in paths]
     if all(value is None for value in values):
         codes = dict.fromkeys(absent(block, path) for path in paths)
-        missing.setdefault(", ".join(codes), []).append(label)
+        missing.setdefault(", ".join(because(code, block) for code in codes), []).append(label)
     elif any(values) or name not in _ONLY_WHERE_ANY:
-        cells = (absent(block, path) if v is None else tell(v) for path, v in zip(paths, values, strict=True))
+        cells = (null_cell(block, path) if v is None else tell(v) for path, v in zip(paths, values, strict=True))
         rows.append((label, *cells))
 
 
@@ -82,5 +86,5 @@ def _waterfall(block: WaterfallBlock) -> list[str]:
             missing.setdefault(absent(block, path), []).append(what)
         else:
             told.append(f"{quantities.duration(value)} {what}")
-    told += [f"{' and '.join(names)}, not told apart ({code})" for code, names in missing.items()]
+    told += [f"{' and '.join(names)}, not told apart: {because(code, block)}" for code, names in missing.items()]
     return [f"{quantities.duration(block.host_us)} of a call under the profiler = {' + '.join(told)}"]

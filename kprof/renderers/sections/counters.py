@@ -14,6 +14,7 @@ from kprof.blocks.stalls import StallsBlock
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, absent
 from kprof.renderers.quantities import share
+from kprof.renderers.why import because
 from kprof.report import Blocks, Report
 
 _MOST_STALLS: Final = 3
@@ -58,7 +59,7 @@ def _fact(block: Block, name: str, tell: Tell, before: str = "", after: str = ""
     # What the whole block lacks, though some of it is there, is said with the blocks that have nothing.
     of_all = block.reason.code if block.status == "ok" and block.reason is not None else ""
     if block.status not in ("unavailable", "skipped", "failed") and code not in (*_SAID_ELSEWHERE, of_all):
-        yield f"{before or f'{name}: '}not known ({code})"
+        yield f"{before or f'{name}: '}not known, {because(code, block)}"
 
 
 def _busiest(sol: SolBlock) -> Iterator[str]:
@@ -87,7 +88,7 @@ def _rates(roofline: RooflineBlock) -> Iterator[str]:
         of_peak, now = utilised.get(name), at_clock.get(name)
         of_now = "" if now is None else f", {share(now)} at this clock"
         if rate is None:
-            yield f"{name.upper()} tensor: not known ({absent(roofline, f'tensor_tflops.{name}')})"
+            yield f"{name.upper()} tensor: not known, {because(absent(roofline, f'tensor_tflops.{name}'), roofline)}"
             continue
         told = "" if of_peak is None else f", {share(of_peak)} of its peak{of_now}"
         yield f"{name.upper()} tensor {quantities.rate(rate)}{told}"

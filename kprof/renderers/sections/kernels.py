@@ -9,7 +9,8 @@ from kprof.blocks.kernels import KernelLaunch
 from kprof.blocks.launches import LaunchesBlock
 from kprof.evidence import SIDE_NAMES
 from kprof.renderers import quantities
-from kprof.renderers.content import Section, Table, absent, plural
+from kprof.renderers.content import Section, Table, plural
+from kprof.renderers.why import null_cell
 from kprof.report import Report
 
 _MOST: Final = 6
@@ -57,11 +58,11 @@ def kernel_table(kernels: Sequence[KernelLaunch], *, sides: bool) -> Table:
 
 def _row(one: KernelLaunch) -> tuple[str, ...]:
     sol, bound = one.sol, one.bottleneck
-    label = one.reasons.get("bottleneck", "null") if bound is None else bound.limiter or bound.family or "unknown"
+    label = null_cell(one, "bottleneck") if bound is None else bound.limiter or bound.family or "unknown"
     dram, compute = (
-        one.reasons.get("sol", "null")
+        null_cell(one, "sol")
         if sol is None
-        else absent(sol, path)
+        else null_cell(sol, path)
         if (value := getattr(sol, path)) is None
         else quantities.share(value)
         for path in ("dram_util_pct", "compute_util_pct")
@@ -69,12 +70,12 @@ def _row(one: KernelLaunch) -> tuple[str, ...]:
     return (
         one.name,
         SIDE_NAMES[one.side] if one.side else "",
-        one.reasons.get("duration_us", "null") if one.duration_us is None else quantities.duration(one.duration_us),
+        null_cell(one, "duration_us") if one.duration_us is None else quantities.duration(one.duration_us),
         dram,
         compute,
         label,
         *(
-            one.reasons.get(name, "null") if extent is None else quantities.extent(extent)
+            null_cell(one, name) if extent is None else quantities.extent(extent)
             for name, extent in (("grid", one.grid), ("block", one.block))
         ),
     )
@@ -88,9 +89,9 @@ def _seen(block: LaunchesBlock, most: int) -> Section | None:
             row.name,
             SIDE_NAMES[row.side],
             str(row.count),
-            absent(block, f"table[{index}].total_us") if row.total_us is None else quantities.duration(row.total_us),
-            absent(block, f"table[{index}].grid") if row.grid is None else quantities.extent(row.grid),
-            absent(block, f"table[{index}].block") if row.block is None else quantities.extent(row.block),
+            null_cell(block, f"table[{index}].total_us") if row.total_us is None else quantities.duration(row.total_us),
+            null_cell(block, f"table[{index}].grid") if row.grid is None else quantities.extent(row.grid),
+            null_cell(block, f"table[{index}].block") if row.block is None else quantities.extent(row.block),
         )
         for index, row in enumerate(block.table[:most])
     )

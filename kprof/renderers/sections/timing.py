@@ -10,6 +10,7 @@ from kprof.blocks.timing.views import ViewTimes
 from kprof.renderers import quantities
 from kprof.renderers.content import Section, Table, absent
 from kprof.renderers.sections.verdict import VIEW_NAMES, view_name
+from kprof.renderers.why import because, null_cell
 
 _VIEWS: Final = ("device", "event", "graph", "host_stream", "host")
 _CACHES: Final = ("cold", "warm")
@@ -46,22 +47,22 @@ def timing_section(block: TimingBlock) -> Section | None:
     if not rows:
         return None
     kept = list(range(len(_HEADERS)))
-    if block.ref_us is None and len(alike := {row[3:5] for row in rows}) == 1:
+    if block.ref_us is None and len({row[3:5] for row in rows}) == 1:
         # No row has a reference, all for one reason: said once below instead.
-        missing.setdefault(alike.pop()[0], []).append("reference")
+        missing.setdefault(absent(block, "ref_us"), []).append("reference")
         kept = [0, 1, 2, 5]
     table = Table(
         headers=tuple(_HEADERS[index] for index in kept),
         rows=tuple(tuple(row[index] for index in kept) for row in rows),
         spare=tuple(place for place, index in enumerate(kept) if index in (2, 5)),
     )
-    notes = tuple(f"not measured ({code}): {'; '.join(names)}" for code, names in missing.items())
+    notes = tuple(f"not measured, {because(code, block)}: {'; '.join(names)}" for code, names in missing.items())
     return Section(title="timing, medians", tables=(table,), notes=(*notes, *_repeats(block)))
 
 
 def _row(block: TimingBlock, path: str, name: str, times: ViewTimes) -> tuple[str, ...]:
     told = (
-        absent(block, f"{path}.{field}") if (value := getattr(times, field)) is None else tell(value)
+        null_cell(block, f"{path}.{field}") if (value := getattr(times, field)) is None else tell(value)
         for field, tell in _COLUMNS
     )
     return (name, *told, str(times.kernel_count))
@@ -71,7 +72,7 @@ def _repeats(block: TimingBlock) -> list[str]:
     notes = []
     for index, one in enumerate(block.repeats):
         spreads = (
-            (name, absent(block, f"repeats[{index}].{field}") if value is None else quantities.percent(value))
+            (name, null_cell(block, f"repeats[{index}].{field}") if value is None else quantities.percent(value))
             for name, field, value in (
                 ("kernel", "kernel_spread_pct", one.kernel_spread_pct),
                 ("reference", "ref_spread_pct", one.ref_spread_pct),

@@ -18,6 +18,7 @@ from kprof.evidence import SIDE_NAMES, Fault, Reason
 from kprof.renderers import quantities
 from kprof.renderers.content import Tone, Verdict, absent
 from kprof.renderers.sections.belief import advice_waits, disbelief
+from kprof.renderers.why import because, sentence
 from kprof.report import Report
 
 VIEW_NAMES: Final = {
@@ -208,7 +209,7 @@ def _timing(block: TimingBlock, why_not: str) -> Verdict | None:
     why += (f"not to be believed: {why_not}",) if why_not and block.speedup is None else ()
     measured = f"measured by {block.method}"
     if block.speedup is None or block.ref_us is None:
-        text = f"kernel {kernel} ({where}); no speedup: {absent(block, 'speedup')}"
+        text = f"kernel {kernel} ({where}); no speedup: {because(absent(block, 'speedup'), block)}"
         return Verdict(label=f"TIME{doubt}", text=text, tone="plain", more=(*why, measured))
     text = f"{quantities.factor(block.speedup, 4)}{_interval(block)} by {where}"
     if why_not:
@@ -220,7 +221,7 @@ def _timing(block: TimingBlock, why_not: str) -> Verdict | None:
 
 def _interval(block: TimingBlock) -> str:
     if block.speedup_ci95 is None:
-        return f" (no interval: {absent(block, 'speedup_ci95')})"
+        return f" (no interval: {sentence(absent(block, 'speedup_ci95'), block)})"
     low, high = block.speedup_ci95
     slower = ", slower than the reference" if block.speedup is not None and block.speedup < 1 else ""
     return f"{slower} (95 %: {quantities.factor(low, 4)} to {quantities.factor(high, 4)})"
@@ -261,7 +262,7 @@ def _floor(block: SolBlock, why_not: str) -> Verdict | None:
     if block.floor_us is None or block.task_score is None:
         why = absent(block, "floor_us" if block.floor_us is None else "task_score")
         silent = why in _NOT_ASKED or block.status in ("skipped", "failed")
-        return None if silent else Verdict(label="FLOOR", text=f"not known ({why})", tone="doubt")
+        return None if silent else Verdict(label="FLOOR", text=f"not known: {because(why, block)}", tone="doubt")
     kind = _FLOOR_KINDS.get(block.floor_kind or "", "")
     below = next((one.message for one in block.warnings if one.code == FLOOR_BELOW_LAUNCH), None)
     least = f"; {below or f'the floor is {quantities.duration(block.floor_us)}{kind}'}"
