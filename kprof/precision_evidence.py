@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from kprof.evidence import Reason, Record
+
+INCONCLUSIVE_CODES: Final = frozenset(
+    {"nan_equals_nan", "inf_equals_inf", "both_empty", "nothing_to_compare", "unsupported_output"}
+)
+"""Mismatches that say nothing about the kernel: they make a trial neither wrong nor passed."""
 
 
 class Mismatch(Record, frozen=True, kw_only=True):

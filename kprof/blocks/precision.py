@@ -9,20 +9,20 @@ from kprof.blocks.base import Absence, absent_block, fault_reason, finish, not_r
 from kprof.blocks.precision_records import OutputTolerance, PrecisionBlock
 from kprof.capture import Capture
 from kprof.evidence import Reason
-from kprof.precision_evidence import Mismatch, PrecisionEvidence, PrecisionTrial, Tolerance
+from kprof.precision_evidence import INCONCLUSIVE_CODES, Mismatch, PrecisionEvidence, PrecisionTrial, Tolerance
 
 SOURCE: Final = "eager reference on the same inputs; an fp64 run of it as yardstick"
 _STAY_FINITE: Final = (
     "Choose inputs for which the reference stays finite, or let such values pass with --allow-nonfinite."
 )
-INCONCLUSIVE: Final = {
+_HINTS: Final = {
     "nan_equals_nan": _STAY_FINITE,
     "inf_equals_inf": _STAY_FINITE,
     "both_empty": "Choose inputs for which the result has elements.",
     "nothing_to_compare": "Return the result, also where it is written in place.",
     "unsupported_output": "Return tensors and numbers, or tuples, lists, dicts and dataclasses of them.",
 }
-"""Mismatches that say nothing about the kernel, and what to do about each: neither a pass nor wrong."""
+"""What to do about each of `INCONCLUSIVE_CODES`."""
 CONTRADICTORY: Final = "contradictory_evidence"
 _NO_REFERENCE: Final = Reason(
     code="no_reference", message="no reference was given, so there is nothing to compare with", hint="Add --ref ref.py."
@@ -110,7 +110,7 @@ def _controls(evidence: PrecisionEvidence) -> tuple[str, ...]:
 def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) -> tuple[bool | None, Absence | None]:
     """``passed``, and the status and reason where they are not plainly ok."""
     mismatches = [mismatch for trial in _all_trials(evidence) for mismatch in trial.mismatches]
-    unlike = [mismatch for mismatch in mismatches if mismatch.code not in INCONCLUSIVE]
+    unlike = [mismatch for mismatch in mismatches if mismatch.code not in INCONCLUSIVE_CODES]
     fault = capture.fault("precision")
     if fault is not None:
         # A mismatch before the fault is a wrong result all the same; trials that agreed prove nothing about the rest.
@@ -129,7 +129,7 @@ def _verdict(capture: Capture, evidence: PrecisionEvidence, *, vacuous: bool) ->
     if mismatches:
         first = mismatches[0]
         message = f"{first.where}: {first.message}"
-        return None, _suspect(Reason(code=first.code, message=message, hint=INCONCLUSIVE[first.code]))
+        return None, _suspect(Reason(code=first.code, message=message, hint=_HINTS[first.code]))
     if vacuous:
         message = "a trivial answer passes against this reference too, so agreement proves little"
         hint = "Choose inputs or parameters for which the reference's result varies."

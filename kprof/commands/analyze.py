@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from kprof.blocks.integrity.block import failed_reason
-from kprof.blocks.precision import INCONCLUSIVE
 from kprof.blocks.precision_records import PrecisionBlock
 from kprof.capture import Capture, encode_capture, load_capture
 from kprof.ceilings_evidence import CeilingsEvidence
@@ -38,6 +37,7 @@ from kprof.errors import CannotMeasureError, KprofError, UsageError, error_lines
 from kprof.exit_codes import NO_HEADLINE
 from kprof.files import require_outputs, write_whole
 from kprof.gpuspec import resolve_gpu
+from kprof.precision_evidence import INCONCLUSIVE_CODES
 from kprof.progress import following
 from kprof.renderers.json import render_json
 from kprof.renderers.layout import Style
@@ -270,6 +270,6 @@ def _what_failed(report: Report) -> tuple[str, str]:
 
 
 def _how_wrong(block: PrecisionBlock) -> str:
-    unlike = [mismatch for mismatch in block.mismatches if mismatch.code not in INCONCLUSIVE]
+    unlike = [mismatch for mismatch in block.mismatches if mismatch.code not in INCONCLUSIVE_CODES]
     how = f"{unlike[0].where}: {unlike[0].message}" if unlike else "it is not the reference's"
     return f"the result is wrong: {how} ({block.trials_passed} of {block.trials_requested} trials agree)"

@@ -7,10 +7,10 @@ from typing import Final
 
 from kprof.blocks.integrity.check import NOT_LOOKED, Check, fail, named, unknown
 from kprof.blocks.integrity.times import device_us
-from kprof.blocks.precision import INCONCLUSIVE
 from kprof.capture import Capture
 from kprof.evidence import Reason
 from kprof.integrity_evidence import VALUES, IntegrityEvidence, TimedCall, Values
+from kprof.precision_evidence import INCONCLUSIVE_CODES
 
 EVENTS_MISS: Final = 0.5
 """Events that see less than this share of the device's work see only part of it."""
@@ -85,7 +85,7 @@ def _wrong_from_the_start(capture: Capture) -> bool:
     trials = capture.precision.trials if capture.precision is not None else ()
     if not trials:
         return False
-    codes = {mismatch.code for mismatch in trials[0].mismatches} - set(INCONCLUSIVE)
+    codes = {mismatch.code for mismatch in trials[0].mismatches} - INCONCLUSIVE_CODES
     return bool(codes) and "second_call_differs" not in codes
 
 

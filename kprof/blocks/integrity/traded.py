@@ -6,10 +6,9 @@ from typing import Final
 
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.integrity.check import Check, advise, unknown
-from kprof.blocks.precision import INCONCLUSIVE
 from kprof.capture import Capture
 from kprof.evidence import Reason, Side
-from kprof.precision_evidence import PrecisionEvidence
+from kprof.precision_evidence import INCONCLUSIVE_CODES, PrecisionEvidence
 
 NAME: Final = "precision_traded"
 TRADED_RATIO: Final = 16.0
@@ -48,7 +47,7 @@ def precision_traded(capture: Capture, counters: CounterAnalysis) -> Check:
 def _is_wrong(precision: PrecisionEvidence | None) -> bool:
     """Some result is out of tolerance: its error says nothing of the type that it was computed in."""
     trials = precision.trials if precision is not None else ()
-    return any({one.code for one in trial.mismatches} - set(INCONCLUSIVE) for trial in trials)
+    return any({one.code for one in trial.mismatches} - INCONCLUSIVE_CODES for trial in trials)
 
 
 def _by_error(precision: PrecisionEvidence | None) -> str | None:

@@ -14,14 +14,14 @@ import torch
 from kprof.collectors.integrity.contents import Content, layout
 from kprof.collectors.integrity.proof import Looked
 from kprof.collectors.precision.bench import SideError
-from kprof.collectors.precision.comparison import INCONCLUSIVE_CODES, VALUE_CODES, compare_trees
+from kprof.collectors.precision.comparison import VALUE_CODES, compare_trees
 from kprof.collectors.precision.inplace import changed_inputs, readable_leaves
 from kprof.collectors.precision.originals import original_torch
 from kprof.collectors.precision.weights import BufferSnapshot
 from kprof.collectors.synchronise import synchronise
 from kprof.evidence import Reason, Side
 from kprof.integrity_evidence import TimedCall
-from kprof.precision_evidence import Mismatch
+from kprof.precision_evidence import INCONCLUSIVE_CODES, Mismatch
 from kprof.trees import changed_containers, map_tensors
 from kprof.workload import LoadedWorkload, seed_everything
 

@@ -31,7 +31,7 @@ from kprof.collectors.launches.profiled_session import (
 from kprof.collectors.launches.trace import TraceEvents
 from kprof.collectors.launches.window_evidence import evidence_from_trace
 from kprof.collectors.precision.collect import collect_precision
-from kprof.collectors.precision.comparison import INCONCLUSIVE_CODES, compare_trees
+from kprof.collectors.precision.comparison import compare_trees
 from kprof.collectors.precision.originals import original_torch
 from kprof.collectors.precision.poison import sizes_of
 from kprof.collectors.precision.weights import BufferSnapshot
@@ -40,7 +40,7 @@ from kprof.collectors.timing.sampling import MAX_KEPT
 from kprof.errors import CannotMeasureError
 from kprof.evidence import Reason, Side
 from kprof.launches_evidence import LaunchesEvidence, SideLaunches
-from kprof.precision_evidence import Mismatch
+from kprof.precision_evidence import INCONCLUSIVE_CODES, Mismatch
 from kprof.trees import clone_tree
 from kprof.workload import seed_everything
 

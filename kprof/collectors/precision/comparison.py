@@ -20,10 +20,6 @@ from kprof.evidence import Reason
 from kprof.precision_evidence import Mismatch, Tolerance
 from kprof.trees import is_ordinary, tensor_leaves
 
-INCONCLUSIVE_CODES: Final = frozenset(
-    {"nan_equals_nan", "inf_equals_inf", "both_empty", "nothing_to_compare", "unsupported_output"}
-)
-"""Mismatches that make a trial neither wrong nor passed."""
 VALUE_CODES: Final = frozenset({"value_mismatch", "nonfinite_mismatch"})
 SMALL_SHARE: Final = 0.1
 """Share of the reference's nonzero elements below atol from which a note says that a zero there would pass. bf16's

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from kprof.collectors.precision.comparison import INCONCLUSIVE_CODES, Comparison
+from kprof.collectors.precision.comparison import Comparison
 from kprof.evidence import Reason
-from kprof.precision_evidence import Mismatch, PrecisionTrial
+from kprof.precision_evidence import INCONCLUSIVE_CODES, Mismatch, PrecisionTrial
 
 MOST_KEPT: Final = 200
 """Trials kept in full: some 100 kB of evidence, whatever was asked for."""
