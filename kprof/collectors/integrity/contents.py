@@ -69,15 +69,18 @@ class Content:
     def write_to(self, arguments: list[Any]) -> list[Any]:
         """The values at the addresses of ``arguments``; what is no tensor comes from the source.
 
-        Past the version counter: a kernel must look at its inputs, not at whether torch wrote to them.
+        Past the version counter: a kernel must look at its inputs, not at whether torch wrote to them. A tensor that
+        cannot be written where it is (sparse, expanded) is one of the source's values in memory of its own, so that
+        all inputs of a call are of one set.
         """
         targets = iter([leaf for _, leaf in tensor_leaves(arguments)])
         paths = iter([path for path, _ in tensor_leaves(self.source)])
 
         def write(leaf: Tensor) -> Tensor:
             target, path = next(targets), next(paths)
-            if is_refillable(target):
-                target.data.copy_(self._changed(path, leaf, copy=False))
+            if not is_refillable(target):
+                return clone_tensor(leaf)
+            target.data.copy_(self._changed(path, leaf, copy=False))
             return target
 
         tree: list[Any] = map_tensors(self.source, write)
