@@ -15,6 +15,8 @@ from kprof.files import read_whole
 SCHEMA_VERSION: Final = 1
 STDIN: Final = Path("-")
 _GIVE_ONE: Final = "Give a report: what kprof analyze or kprof import writes as JSON."
+_DEPTH: Final = 64
+"""Containers within one another: a report of kprof has a dozen."""
 _HEAD: Final = 4096
 _REPORTS_OF_NCU: Final = (b"NVR\0", b"\x28\xb5\x2f\xfd")
 
@@ -61,6 +63,8 @@ def _json_object(data: bytes, source: str, *, allow_nan: bool) -> dict[str, Any]
         raise InputFileError(f"{source} is not JSON: {error}", _GIVE_ONE) from error
     except RecursionError as error:
         raise InputFileError(f"{source} is not a report: it is nested too deeply", _GIVE_ONE) from error
+    if _is_deep(head):
+        raise InputFileError(f"{source} is not a report: it is nested too deeply", _GIVE_ONE)
     if not isinstance(head, dict):
         found = "a list" if isinstance(head, list) else "a single value"
         raise InputFileError(f"{source} is not a report: it is {found}, expected an object", _GIVE_ONE)
@@ -76,7 +80,18 @@ def _decoded(text: bytes, *, allow_nan: bool) -> Any:
     except msgspec.DecodeError:
         if not allow_nan:
             raise
-        return json.loads(text)
+        value = json.loads(text)
+        # Halves of surrogate pairs are no characters, and nothing can be written that has one.
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEPTH):
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
+        level = [each for one in inner for each in one if isinstance(each, (dict, list))]
+    return bool(level)
 
 
 def _require_version(head: dict[str, Any], source: str) -> None:

@@ -17,6 +17,7 @@ from kprof.errors import UsageError, error_lines
 from kprof.files import write_whole
 from kprof.gates.comparability import TOLERABLE
 from kprof.gates.judge import first_exit_code, gates_exit_code, judge
+from kprof.gates.paths import look_up
 from kprof.gates.plan import GatePlan, default_plan, read_plan
 from kprof.gates.regressions import NO_BASELINE, Policy
 from kprof.renderers import gate_markdown, gate_table, github, junit
@@ -167,13 +168,18 @@ class Gates:
         of_gates = gates_exit_code(verdicts, inconclusive_ok=self.request.inconclusive_ok)
         path = self._baseline_file(report) if self.request.update_baseline else None
         if path is not None:
-            why_not = _no_baseline_because(report, verdicts, measured)
+            why_not = _no_baseline_because(report, verdicts, measured) or self._not_held_against(report)
             if why_not:
                 click.echo(error_lines(f"{path} was not updated: {why_not}", _UPDATE_HINT), err=True)
             else:
                 write_baseline(path, data)
                 click.echo(f"kprof: {path} is the baseline now", err=True)
         return first_exit_code((measured, of_gates))
+
+    def _not_held_against(self, report: dict[str, Any]) -> str:
+        """Why later reports could not be held against this one; empty: they can."""
+        found = ((gate.path.text, one) for gate in self.plan.regressions for one in look_up(report, gate.path))
+        return next((f"{path}: {one.problem}" for path, one in found if one.value is None or one.code), "")
 
     def _baseline_file(self, report: dict[str, Any]) -> Path | None:
         folder = self.request.baseline_dir

@@ -15,8 +15,14 @@ CONFIDENCE: Final = 0.95
 POWER: Final = 0.8
 """A regression of ``mde_pct`` is found in this share of runs."""
 _NORMAL: Final = NormalDist().inv_cdf((1.0 + CONFIDENCE) / 2.0)
+_MOST_EXPONENT: Final = 709.0
 _ROUNDING: Final = 1e-9
 """Relative: what arithmetic makes of two numbers that are equal as written."""
+
+
+def _expm1(exponent: float) -> float:
+    """``math.expm1``, and infinity where that is more than a float holds."""
+    return math.expm1(exponent) if exponent < _MOST_EXPONENT else math.inf
 
 
 class Change(Record, frozen=True, kw_only=True):
@@ -63,7 +69,7 @@ class Change(Record, frozen=True, kw_only=True):
         if moved is None or not self.base or self.value / self.base <= 0:
             return None
         middle, reach = math.log(self.value / self.base) + moved.beside_value, _NORMAL * moved.log_error
-        return 100.0 * math.expm1(middle - reach), 100.0 * math.expm1(middle + reach)
+        return 100.0 * _expm1(middle - reach), 100.0 * _expm1(middle + reach)
 
     @property
     def mde_pct(self) -> float | None:
@@ -72,7 +78,7 @@ class Change(Record, frozen=True, kw_only=True):
             return None
         error = max(one.log_error for one in (self.noise.median, self.noise.quartile) if one is not None)
         reach, margin = _NORMAL * error, NormalDist().inv_cdf(POWER) * error
-        return 100.0 * math.expm1(max(reach, math.log1p(self.noise.step)) + margin)
+        return 100.0 * _expm1(max(reach, math.log1p(self.noise.step)) + margin)
 
     def is_worse(self) -> bool:
         """By more than the noise and the timer's step; of a number without known noise, at all."""
@@ -90,9 +96,7 @@ class Change(Record, frozen=True, kw_only=True):
         if way * self.worse_by <= self._slack:
             return False
         move = self._move(way, self.noise.median)
-        return move is None or (
-            math.expm1(move) > self.noise.step * (1.0 + 1e-6) and self._beyond(move, self.noise.median)
-        )
+        return move is None or (_expm1(move) > self.noise.step * (1.0 + 1e-6) and self._beyond(move, self.noise.median))
 
     def _quartile_moved(self, way: float) -> bool:
         """Or the median moved past an earlier quartile, which no mixture of the same speeds explains."""

@@ -32,7 +32,8 @@ def judge(
 
 
 def _wrong(report: dict[str, Any], message: str) -> Verdict:
-    of_precision = part(report, "blocks", "precision", "passed") is False
+    passed = part(report, "blocks", "precision", "passed")
+    of_precision = passed is not None and passed is not True
     return Verdict(
         metric="precision.passed" if of_precision else "integrity.passed",
         expression="the result is right",

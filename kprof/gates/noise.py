@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any, Final
 
 from kprof.evidence import Reason, Record, Side
+from kprof.figures import duration
 from kprof.gates.fields import Step
 from kprof.gates.paths import MetricPath, finite, part
 from kprof.statistics import log_quantile, spread_between_runs
@@ -93,6 +94,18 @@ def noise_of(path: MetricPath, report: dict[str, Any], baseline: dict[str, Any])
         message = f"{path.text} is one number a run: what it moves by from run to run is not known"
         return Noise(median=None, warnings=(Reason(code="noise_unknown", message=message),))
     return _timed_noise(timed, report, baseline)
+
+
+def beside_samples(path: MetricPath, report: dict[str, Any]) -> str | None:
+    """The time at ``path`` can be no median of its own samples; None: it can, or there are none."""
+    timed, time_us = timed_by(path.launch is None, path.steps, report), finite(part(report, "blocks", *path.steps))
+    if timed is None or time_us is None or sum(map(abs, timed.powers)) != 1 or path.field.unit != "us":
+        return None
+    samples = _samples(report, timed.view, _SIDES[timed.powers.index(1)])
+    if not samples or min(samples) <= time_us <= max(samples):
+        return None
+    low, high = duration(min(samples)), duration(max(samples))
+    return f"{path.text} is {duration(time_us)}, and its samples are from {low} to {high}"
 
 
 def timed_by(in_block: bool, steps: tuple[Step, ...], report: dict[str, Any]) -> Timed | None:

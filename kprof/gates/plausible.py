@@ -10,6 +10,8 @@ from kprof.gates.paths import MetricPath, finite, part
 STEP_AT_MOST: Final = 10.0
 """An improvement by this factor in one step is more often a broken measurement than a better kernel."""
 _ROUNDING: Final = 1e-9
+_MOST_SHOWN: Final = 40
+"""Characters of a value that no report has."""
 _SPEED_UNITS: Final = frozenset({"us", "s", "cycles", "ratio", "GB/s", "TFLOP/s", "%"})
 """Units in which ten times better is hard to believe. Launches can go from twenty to one."""
 _OF_THE_RESULT: Final = frozenset({"precision", "integrity", "build"})
@@ -20,6 +22,12 @@ _KERNEL_TIMES: Final = frozenset(
 
 def wrong_result(report: dict[str, Any]) -> str | None:
     """Why the kernel's result cannot be used; None: nothing says so."""
+    for block in ("precision", "integrity"):
+        passed = part(report, "blocks", block, "passed")
+        if passed is not None and not isinstance(passed, bool):
+            shown = repr(passed)
+            told = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
+            return f"{block}.passed is {told}, which is neither true nor false, so that the result is not right"
     if part(report, "blocks", "precision", "passed") is False:
         agreed, trials = (part(report, "blocks", "precision", name) for name in ("trials_passed", "trials_requested"))
         counted = f": {agreed} of {trials} trials agree" if trials is not None else ""

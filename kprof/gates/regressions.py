@@ -16,7 +16,7 @@ from kprof.evidence import Reason, Record
 from kprof.figures import duration
 from kprof.gates.change import Change
 from kprof.gates.comparability import TOLERABLE, Difference, other_conditions, other_task
-from kprof.gates.noise import noise_of, other_boards
+from kprof.gates.noise import beside_samples, noise_of, other_boards
 from kprof.gates.paths import Found, finite, look_up, part
 from kprof.gates.plan import Regression
 from kprof.gates.plausible import depends_on_result, in_words, leaps, past_the_floor, wrong_result
@@ -244,6 +244,9 @@ def _worse(case: _Case) -> Verdict:
 
 def _no_regression(case: _Case, policy: Policy) -> Verdict:
     change, told = case.change, case.told
+    contradicted = beside_samples(case.gate.path, case.report) or beside_samples(case.gate.path, case.baseline)
+    if contradicted is not None:
+        return case.verdict("inconclusive", "contradicts_samples", contradicted, "Measure again.")
     mde = change.mde_pct
     weak = mde is None or mde > change.tolerance_pct
     if weak and policy.require_power:

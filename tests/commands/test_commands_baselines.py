@@ -73,3 +73,18 @@ class TestBaselines:
         put("r.json", report)
         ran = check("r.json", "--baseline-dir", ".")
         assert (ran.code, "does not name the board" in ran.err) == (2, True)
+
+    @pytest.mark.parametrize("why", ["suspect", "null", "none"])
+    def test_the_first_has_to_have_what_later_ones_are_held_against(self, check: Any, why: str) -> None:
+        report = recorded()
+        timing = report["blocks"]["timing"]
+        if why == "suspect":
+            timing.update(status="suspect", reason={"code": "x", "message": "two timers disagree", "hint": ""})
+        elif why == "null":
+            timing["kernel_us"] = None
+        else:
+            del report["blocks"]["timing"]
+        put("r.json", report)
+        ran = check("r.json", "--baseline", "new.json", "--update-baseline")
+        assert "new.json was not updated: timing.kernel_us: " in ran.err
+        assert not Path("new.json").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +65,15 @@ def test_an_unknown_path_is_told_with_file_line_and_the_nearest(check: Any) -> N
     assert ran.code == 2
     assert "t.yaml:2: thresholds[0]: timing.kernl_us" in ran.err
     assert "Did you mean timing.kernel_us" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("kernel_file", "told"), [('"\\ud800.py"', "surrogates"), ('{"a":' * 450 + "1" + "}" * 450, "nested too deeply")]
+)
+def test_what_no_report_can_hold_is_refused(check: Any, kernel_file: str, told: str) -> None:
+    report = Path("r.json").read_text()
+    name = json.dumps(json.loads(report)["workload"]["kernel_file"])
+    Path("bad.json").write_text(report.replace(name, kernel_file, 1))
+    ran = check("bad.json", "--thresholds", "t.yaml", "--baseline", "b.json", "--junit", "j.xml")
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err

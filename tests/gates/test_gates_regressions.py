@@ -137,3 +137,29 @@ def test_counts_are_exact_and_may_fall_by_any_factor() -> None:
     assert verdict("launches.kernel_launches: 0%", one, base).code == "improved"
     found = verdict("launches.kernel_launches: 0%", more, base)
     assert (found.verdict, found.mde_pct) == ("fail", 0.0)
+
+
+@pytest.mark.parametrize("passed", ["false", "true", 0, 1, [], {"a": 1}])
+@pytest.mark.parametrize("block", ["precision", "integrity"])
+def test_a_result_that_is_neither_right_nor_wrong_is_not_right(block: str, passed: Any) -> None:
+    report = at(recorded(), f"blocks.{block}.passed", passed)
+    found = verdict(f"{KERNEL}: 3%", report, recorded())
+    assert (found.verdict, found.code) == ("fail", "wrong_result")
+    assert f"{block}.passed is {passed!r}" in found.message
+
+
+def test_a_time_that_its_samples_contradict_never_passes() -> None:
+    base = recorded()
+    slower = at(slowed(base, 1.5), "blocks.timing.kernel_us", base["blocks"]["timing"]["kernel_us"])
+    faster = at(base, "blocks.timing.kernel_us", 5.0)
+    for report, baseline in ((slower, base), (base, slower), (faster, base)):
+        found = verdict(f"{KERNEL}: 3%", report, baseline)
+        assert (found.verdict, found.code) == ("inconclusive", "contradicts_samples"), found
+        assert "its samples are from" in found.message
+
+
+def test_samples_beyond_all_bounds_are_no_error() -> None:
+    report = recorded()
+    report["blocks"]["timing"]["samples_us"]["device"]["kernel"] = [1e-300, 9.0, 9.2, 1e300] * 6
+    found = verdict(f"{KERNEL}: 3%", report, report)
+    assert found.verdict != "fail"
