@@ -24,10 +24,28 @@ def _default_device() -> Any:
     return get() if get is not None else torch.device("cpu")
 
 
+def _set_anomaly_detection(on: bool) -> None:
+    torch.autograd.set_detect_anomaly(on, torch.is_anomaly_check_nan_enabled())
+
+
 _SETTINGS: Final[dict[str, tuple[Any, Any]]] = {
     "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "default device": (_default_device, _set_default_device),
     "CPU threads": (torch.get_num_threads, torch.set_num_threads),
+    "deterministic algorithms": (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    "anomaly detection": (torch.is_anomaly_enabled, _set_anomaly_detection),
+    "oneDNN": (lambda: torch.backends.mkldnn.enabled, lambda on: setattr(torch.backends.mkldnn, "enabled", on)),
+    "cuDNN": (lambda: torch.backends.cudnn.enabled, lambda on: setattr(torch.backends.cudnn, "enabled", on)),
+    "deterministic cuDNN": (
+        lambda: torch.backends.cudnn.deterministic,
+        lambda on: setattr(torch.backends.cudnn, "deterministic", on),
+    ),
+    "flash attention": (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
+    "memory-efficient attention": (
+        torch.backends.cuda.mem_efficient_sdp_enabled,
+        torch.backends.cuda.enable_mem_efficient_sdp,
+    ),
+    "cuDNN attention": (torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
     "cuDNN benchmark": (
         lambda: torch.backends.cudnn.benchmark,
         lambda on: setattr(torch.backends.cudnn, "benchmark", on),

@@ -17,6 +17,12 @@ from kprof.collectors.settings import Settings
         (lambda: torch.set_default_dtype(torch.float64), "default dtype: torch.float64"),
         (lambda: torch.set_default_device("meta"), "default device: meta"),
         (lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", True), "TF32 in matmul: True"),
+        (lambda: torch.use_deterministic_algorithms(True), "deterministic algorithms: 2"),
+        (lambda: torch.autograd.set_detect_anomaly(True) and None, "anomaly detection: True"),
+        (lambda: setattr(torch.backends.mkldnn, "enabled", False), "oneDNN: False"),
+        (lambda: setattr(torch.backends.cudnn, "enabled", False), "cuDNN: False"),
+        (lambda: torch.backends.cuda.enable_flash_sdp(False), "flash attention: False"),
+        (lambda: torch.backends.cuda.enable_cudnn_sdp(False), "cuDNN attention: False"),
     ],
 )
 def test_a_change_is_set_back_and_named(change: Callable[[], None], says: str) -> None:

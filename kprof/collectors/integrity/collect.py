@@ -120,7 +120,10 @@ def _probe(
     probes = Probes(workload, enter)
     usual = Content("repeated", base)
     ours = probes.aliases("kernel", usual)
-    theirs = probes.aliases("ref", usual) if workload.ref is not None else Aliases(frozenset(), frozenset())
+    theirs = Aliases(frozenset(), frozenset())
+    if workload.ref is not None:
+        with subject.guard.reference_running():
+            theirs = probes.aliases("ref", usual)
     callees = probes.callees(usual.fresh(), subject.kernel_file, subject.ref_file, subject.extensions, subject.guard)
     given: dict[Side, list[Any]] = {"kernel": usual.fresh()}
     if workload.ref is not None:

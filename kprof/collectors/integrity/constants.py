@@ -20,6 +20,7 @@ _INDIRECT: Final = frozenset(
     {"globals", "vars", "locals", "setattr", "delattr", "exec", "eval", "__dict__", "modules", "import_module"}
 )
 """Code that has one of these names may write to any constant."""
+_CONSTRUCTION: Final = frozenset({"__init__", "reset_parameters", "init_weights", "_init_weights"})
 _WRITES: Final = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"})
 
 
@@ -113,3 +114,21 @@ def _written_by(code: types.CodeType) -> frozenset[str]:
             names |= _INDIRECT & {*inner.co_names}
             names |= _written_by(inner)
     return frozenset(names)
+
+
+def may_write_in_place(module: types.ModuleType) -> bool:
+    """Functions of the module, those that construct aside, call operators in place or write to the data of a tensor."""
+    code = _code_of(module)
+    return code is None or bool(_written_by(code) & {"data", *_INDIRECT}) or any(map(_ends_in_place, _called_by(code)))
+
+
+def _called_by(code: types.CodeType) -> Iterator[str]:
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType) and inner.co_name not in _CONSTRUCTION:
+            yield from inner.co_names
+            yield from _called_by(inner)
+
+
+def _ends_in_place(name: str) -> bool:
+    """As torch names operators that write to their first argument."""
+    return name.endswith("_") and not name.startswith("_")

@@ -1,7 +1,7 @@
 """What a kernel's file may not touch: clocks, torch, Python's own, kprof, the reference. Taken before it is loaded.
 
 Held against what stands there later, by identity. The code of kprof's and of the reference's functions is held too: it
-can be exchanged inside a function that stays the same. The reference's constants are compared by value.
+can be exchanged inside a function that stays the same. The reference's constants and parameters are compared by value.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import importlib
 import json
 import math
 import os
+import random
+import secrets
 import statistics
 import sys
 import threading
@@ -22,26 +24,30 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import torch
 import torch.autograd.profiler
 import torch.profiler
 import torch.testing
 import torch.utils.deterministic
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.overrides import _len_torch_function_stack  # type: ignore[attr-defined]
 
 from kprof.collectors.integrity.constants import Constants
+from kprof.collectors.integrity.parameters import Parameters
 from kprof.collectors.precision.originals import by_torch_itself, replaced_functions
 from kprof.integrity_evidence import Patch, When
 
 _MODULES: Final[tuple[Any, ...]] = (
     time, json, json.decoder, json.encoder, sys, os, math, statistics, gc, threading, importlib, types,
+    random, secrets, np.random,
     msgspec, msgspec.json, msgspec.structs,
     torch.cuda, torch.cuda.streams, torch.cuda.graphs, torch.cuda.nvtx, torch.nn.functional, torch.testing,
     torch.autograd.profiler, torch.profiler, torch.overrides, torch.utils.deterministic,
 )  # fmt: skip
 _CLASSES: Final[tuple[Any, ...]] = (
     torch.nn.Module, torch.cuda.Event, torch.cuda.Stream, torch.cuda.CUDAGraph, torch.autograd.profiler.profile,
-    json.JSONEncoder, json.JSONDecoder,
+    json.JSONEncoder, json.JSONDecoder, random.Random, random.SystemRandom,
 )  # fmt: skip
 _ABSENT: Final = object()
 _NAMES: Final = vars(builtins)
@@ -78,6 +84,7 @@ class Guard:
         self._quick: list[tuple[Any, str, Any]] = []
         self._reference: Any = None
         self._constants: Constants | None = None
+        self._parameters = Parameters()
         self._by_import: list[str] = []
 
     def take(self, module: types.ModuleType | None, model: Any) -> None:
@@ -89,6 +96,7 @@ class Guard:
         """
         self._reference = (module, model)
         self._constants = Constants(module) if module is not None else None
+        self._parameters = Parameters(module, model)
         self._replaced = {name for name, _, _ in replaced_functions()}
         self._quick = [(owner, name, getattr(owner, name)) for owner, name in _QUICK]
         self._held = dict(self._watched())
@@ -97,6 +105,11 @@ class Guard:
         """The kernel's file has been imported, and the reference has not run since: whose constants are others now?"""
         with self._originals():
             self._by_import = self._constants.changed_at_import() if self._constants is not None else []
+            self._by_import += self._parameters.changed_at_import()
+
+    def reference_running(self) -> contextlib.AbstractContextManager[None]:
+        """The reference alone runs meanwhile: parameters that it writes to are its own to change."""
+        return self._parameters.running()
 
     def patches(self, when: When) -> tuple[Patch, ...]:
         """What is no longer what it was, by name."""
@@ -137,7 +150,8 @@ class Guard:
         ]
         changed += [name for name, _, _ in replaced_functions() if name not in self._replaced]
         changed += [name for name in now if name not in self._held and name.startswith(_COUNTED)]
-        return changed + self._by_import + (self._constants.changed() if self._constants is not None else [])
+        changed += self._constants.changed() if self._constants is not None else []
+        return changed + self._by_import + self._parameters.changed()
 
     def replaced_now(self) -> list[str]:
         """Those of the few most wanted that are replaced at this moment: cheap enough for inside a call."""
@@ -159,7 +173,7 @@ class Guard:
         yield from _modes()
 
 
-_COUNTED: Final = ("reference.", "torch.library aten", "torch mode ", "sys hook ")
+_COUNTED: Final = ("reference.", "torch.library aten", "torch mode ", "sys hook ", "random.Random.")
 """Things that nobody held, and that are there now: additions that count."""
 
 
@@ -204,7 +218,10 @@ def _of_reference(module: types.ModuleType | None, model: Any) -> Iterator[tuple
             yield f"reference.{key}", value
             if value.__module__ == module.__name__:
                 yield from _of_class(f"reference.{key}", value)
+    # What waits for its first call to have parameters loses its hooks in it, and becomes a module of another class.
     for inner in model.modules() if isinstance(model, torch.nn.Module) else ():
+        if isinstance(inner, LazyModuleMixin):
+            continue
         yield from _of_model(f"reference.{type(inner).__name__} at {id(inner):x}", inner)
 
 

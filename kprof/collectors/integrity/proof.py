@@ -8,10 +8,10 @@ to be found while the kernel runs.
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from secrets import randbits  # By name: user code may replace the module's functions.
 from time import sleep  # By name: user code may replace the module's functions.
 from typing import Any, Final
 
@@ -90,7 +90,7 @@ class Proof(Witness):
 
     def __init__(self, workload: LoadedWorkload, seed: int, enter: Callable[[Side], None]) -> None:
         self._workload, self._seed, self._enter = workload, seed, enter
-        self._draw = random.Random(secrets.randbits(64))
+        self._draw = random.Random(randbits(64))
         self._buffers = BufferSnapshot(workload.kernel)
         self._todo: list[Values] = []
         self._share = 0.0

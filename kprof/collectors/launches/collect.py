@@ -8,9 +8,9 @@ empty queue (the launches), and on CUDA calls behind a queue that is kept full (
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Callable
 from functools import partial
+from secrets import randbits  # By name: user code may replace the module's functions.
 from time import perf_counter  # By name: user code may replace the module's functions.
 from typing import TYPE_CHECKING, Any, Final
 
@@ -146,7 +146,7 @@ def _warmed_up(workload: LoadedWorkload, seed: int, enter: Callable[[Side], None
     """
     enter(workload.inputs_side)
     inputs = workload.inputs(seed)
-    other_seed = secrets.randbits(31)
+    other_seed = randbits(31)
     others = _other_values(workload, inputs, other_seed)
     models: dict[Side, Callable[..., Any]] = {"kernel": workload.kernel}
     if workload.ref is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import math
-import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex  # By name: user code may replace the module's functions.
 from time import perf_counter, sleep  # By name: user code may replace the module's functions.
 from typing import Any, Final, Protocol
 
@@ -103,7 +103,7 @@ class Session:
     def __init__(self, subjects: list[Subject], enter: Callable[[Side], None], turn: Turn | None) -> None:
         self._subjects, self._enter, self._turn = subjects, enter, turn
         # Not to be guessed by user code, which may annotate too.
-        self._prefix = f"kprof.window.{secrets.token_hex(4)}:"
+        self._prefix = f"kprof.window.{token_hex(4)}:"
         self._late: set[str] = set()
         self.warnings: list[Reason] = []
 

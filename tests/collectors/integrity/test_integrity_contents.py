@@ -102,3 +102,16 @@ def test_layouts_tell_shapes_and_types() -> None:
     assert layout([torch.rand(3), 1]) == layout([torch.rand(3), 2])
     assert layout([torch.rand(3)]) != layout([torch.rand(4)])
     assert layout([torch.rand(3)]) != layout([torch.rand(3).double()])
+
+
+@pytest.mark.parametrize("make", [lambda x: x.to_sparse_csr(), lambda x: x[:, :1].expand(3, 4)])
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+def test_all_inputs_of_a_call_are_of_one_set_of_values(make: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    old, new = torch.rand(3, 4), torch.rand(3, 4)
+    arguments, source = [old.clone(), make(old.clone())], [new, make(new)]
+    given = Content("refilled", source).write_to(arguments)
+    assert given[0] is arguments[0]
+    assert torch.equal(given[0], new)
+    assert torch.equal(given[1].to_dense(), make(new).to_dense())
+    given[1].values().zero_() if given[1].layout is torch.sparse_csr else given[1][:, :1].zero_()
+    assert torch.equal(source[1].to_dense(), make(new).to_dense())

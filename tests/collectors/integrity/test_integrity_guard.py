@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import json
+import random
+import secrets
 import sys
 import time
 import types
@@ -54,6 +56,8 @@ def test_without_a_taken_state_there_is_nothing_to_say() -> None:
     [
         (time, "perf_counter_ns", "time.perf_counter_ns"),
         (json, "dumps", "json.dumps"),
+        (secrets, "randbits", "secrets.randbits"),
+        (random.Random, "getrandbits", "random.Random.getrandbits"),
         (builtins, "breakpoint", "builtins.breakpoint"),
         (torch, "allclose", "torch.allclose"),
         (torch.Tensor, "sub", "torch.Tensor.sub"),
