@@ -79,6 +79,8 @@ class IntegrityEvidence(Record, frozen=True, kw_only=True):
     aliased_outputs: tuple[str, ...] = ()
     """Outputs in the memory of an earlier call's, which is still held, where the reference's are not."""
     patches: tuple[Patch, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Settings of torch that are others after the calls than before, with what they are: ``oneDNN: False``."""
     reference_calls: tuple[str, ...] = ()
     """Functions of the reference's file that the kernel called."""
     extension_calls: int | None = None

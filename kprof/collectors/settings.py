@@ -64,14 +64,17 @@ class Settings:
         self._kept_tf32 = {name: read() for name, read in _TF32.items()}
         self._tf32 = Tf32Settings()
 
+    def changed(self) -> dict[str, Any]:
+        """Those that differ now, with what they are; TF32 is looked at by `restore` alone."""
+        now = {name: read() for name, (read, _) in _SETTINGS.items()}
+        return {name: found for name, found in now.items() if found != self._kept[name]}
+
     def restore(self, side: Side) -> tuple[Reason, ...]:
         """Set back what differs; says what ``side``'s file had changed."""
-        changed = []
-        for name, (read, write) in _SETTINGS.items():
-            found = read()
-            if found != self._kept[name]:
-                changed.append(f"{name}: {found}")
-                write(self._kept[name])
+        differing = self.changed()
+        changed = [f"{name}: {found}" for name, found in differing.items()]
+        for name in differing:
+            _SETTINGS[name][1](self._kept[name])
         tf32 = [f"{name}: {read()}" for name, read in _TF32.items() if read() != self._kept_tf32[name]]
         if tf32:
             self._tf32.restore()

@@ -8,11 +8,13 @@ from typing import Any, Final
 from kprof.comparison.records import Difference, MetricChange, Verdict, VerdictCode
 from kprof.evidence import Reason
 from kprof.gates.change import CONFIDENCE
-from kprof.gates.noise import noise_of
+from kprof.gates.noise import beside_samples, noise_of
 from kprof.gates.paths import finite, parse_path, part
 from kprof.gates.plausible import in_words, leaps, past_the_floor, wrong_result
 from kprof.gates.possible import impossible
 
+_ALL_PCT: Final = -100.0
+"""A change to nothing: as much as rounding leaves of a far smaller number."""
 _WIDEST: Final = 2.0
 """An interval of the speedup that holds 1 and spans more than this factor tells neither same from other."""
 _TIME: Final = parse_path("timing.kernel_us")
@@ -46,6 +48,8 @@ def verdict(
         return _without("no_time", f"no time of the kernel in {' and '.join(nothing)}")
     if time is None or time.change_pct is None:
         return _without("no_time", _why_no_time(time))
+    if time.change_pct <= _ALL_PCT:
+        return _without("no_time", "the times of the kernel in a and b are too far apart for a factor between them")
     return _timed(a, b, time, barred)
 
 
@@ -78,10 +82,14 @@ def _timed(a: dict[str, Any], b: dict[str, Any], time: MetricChange, barred: Seq
     assert time.change_pct is not None
     speedup = 100.0 / (100.0 + time.change_pct)
     ends = time.interval_pct
-    interval = (100.0 / (100.0 + ends[1]), 100.0 / (100.0 + ends[0])) if ends is not None else None
+    interval = None
+    if ends is not None and ends[0] > _ALL_PCT:
+        interval = 100.0 / (100.0 + ends[1]), 100.0 / (100.0 + ends[0])
     doubts = [f"forced: {', '.join(barred)} differ, which may be all that is seen here"] if barred else []
     doubts += [_in_our_words(warning) for warning in noise_of(_TIME, b, a).warnings]
-    untrusted = interval is not None and time.outcome == "within_noise" and interval[1] > _WIDEST * interval[0]
+    boundless = ends is not None and interval is None
+    wide = interval is not None and time.outcome == "within_noise" and interval[1] > _WIDEST * interval[0]
+    untrusted = boundless or wide
     if untrusted:
         doubts.append(f"the interval spans more than a factor of {_WIDEST:g}: it says nothing of which is faster")
     for which, one in (("a", a), ("b", b)):
@@ -89,6 +97,10 @@ def _timed(a: dict[str, Any], b: dict[str, Any], time: MetricChange, barred: Seq
         if part(one, "blocks", "timing", "status") == "suspect":
             untrusted = True
             doubts.append(f"the time of {which} is not to be trusted: {part(reason, 'message')}")
+        contradicted = beside_samples(_TIME, one)
+        if contradicted is not None:
+            untrusted = True
+            doubts.append(f"the time of {which} is not to be trusted: {contradicted}")
     past = past_the_floor(_TIME, b)
     if past is not None:
         code: VerdictCode = "implausible"

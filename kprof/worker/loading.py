@@ -62,7 +62,7 @@ def load_workload(
         init = initial_inputs(modules["ref"], "ref", asked.seed)
         ref = construct(modules["ref"], "Model", "ref", init, asked.seed, device)
     # What the reference sets is part of the task. What the kernel's file sets would be the reference's handicap.
-    settings = Settings()
+    settings = guard.settings = Settings()
     enter("kernel")
     if ref_path is not None:
         guard.take(modules["ref"], ref)

@@ -35,3 +35,14 @@ def test_a_change_is_set_back_and_named(change: Callable[[], None], says: str) -
     assert (torch.get_num_threads(), torch.get_default_dtype(), torch.backends.cuda.matmul.allow_tf32) == before
     assert torch.zeros(1).device.type == "cpu"
     assert settings.restore("kernel") == ()
+
+
+def test_what_differs_can_be_asked_for_without_setting_it_back() -> None:
+    settings = Settings()
+    assert settings.changed() == {}
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert settings.changed() == {"deterministic algorithms": 2}
+        assert torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)

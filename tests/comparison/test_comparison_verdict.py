@@ -173,3 +173,32 @@ def test_an_interval_too_wide_to_say_the_same_says_nothing(interval: tuple[float
     (time,) = (one for one in compared(naive(), naive()).changes if one.path == "timing.kernel_us")
     wide = msgspec.structs.replace(time, outcome="within_noise", change_pct=-50.0, interval_pct=interval)
     assert verdict(plain, plain, wide, (), forced=False).code == code
+
+
+def edited(**timing: Any) -> dict[str, Any]:
+    """The recorded report as plain values, with other values in its block ``timing``."""
+    made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(naive()))
+    made["blocks"]["timing"].update(timing)
+    return made
+
+
+def verdict_on(a: dict[str, Any], b: dict[str, Any]) -> Any:
+    return compared(msgspec.convert(a, Report), msgspec.convert(b, Report)).verdict
+
+
+def test_a_time_that_its_samples_contradict_is_not_to_be_trusted() -> None:
+    base, faster = edited(), edited(kernel_us=200.0)
+    for a, b, which in ((base, faster, "b"), (faster, base, "a")):
+        found = verdict_on(a, b)
+        assert found.code == "untrusted"
+        assert any(f"the time of {which} is not to be trusted: timing.kernel_us is" in one for one in found.doubts)
+
+
+def test_samples_and_times_beyond_all_bounds_are_no_error() -> None:
+    base = edited()
+    timing = base["blocks"]["timing"]
+    view = timing["headline_view"]
+    wild = {**timing["samples_us"], view: {**timing["samples_us"][view], "kernel": [1e-300, 1e300] * 20}}
+    found = verdict_on(base, edited(samples_us=wild))
+    assert (found.code, found.speedup_interval) == ("untrusted", None)
+    assert verdict_on(edited(kernel_us=1e308), base).code == "no_time"

@@ -29,7 +29,11 @@ def advisories(capture: Capture, evidence: IntegrityEvidence, counters: CounterA
     yield precision_traded(capture, counters)
     yield advise("prints", "it writes to the output in every call" if evidence.prints else None)
     changed = [one for one in _workload_warnings(capture) if one.code == "kernel_changes_settings"]
-    yield advise("settings_changed", changed[0].message if changed else None)
+    problems = [one.message for one in changed[:1]]
+    if evidence.settings:
+        left = named(evidence.settings)
+        problems.append(f"calls leave settings of torch changed, under which both sides were timed: {left}")
+    yield advise("settings_changed", "; ".join(problems) or None)
     notes = [f"line {note.line}: {note.message} ({note.code})" for note in evidence.notes]
     yield advise("static_notes", "; ".join(notes[:_MOST_NOTES]) if notes else None)
 

@@ -139,7 +139,13 @@ def _probe(
         prints=callees.prints,
         forked_children=len(copies_of_this_process() - subject.children),
         patches=_patches(subject, tuple(callees.replaced)),
+        settings=_settings(subject.guard),
     )
+
+
+def _settings(guard: Guard) -> tuple[str, ...]:
+    changed = guard.settings.changed() if guard.settings is not None else {}
+    return tuple(f"{name}: {found}" for name, found in changed.items())
 
 
 def _patches(subject: Subject, meanwhile: tuple[str, ...] = ()) -> tuple[Patch, ...]:

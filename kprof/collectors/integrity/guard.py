@@ -36,6 +36,7 @@ from torch.overrides import _len_torch_function_stack  # type: ignore[attr-defin
 from kprof.collectors.integrity.constants import Constants
 from kprof.collectors.integrity.parameters import Parameters
 from kprof.collectors.precision.originals import by_torch_itself, replaced_functions
+from kprof.collectors.settings import Settings
 from kprof.integrity_evidence import Patch, When
 
 _MODULES: Final[tuple[Any, ...]] = (
@@ -81,6 +82,8 @@ class Guard:
 
     def __init__(self) -> None:
         self._held: dict[str, Any] = {}
+        self.settings: Settings | None = None
+        """Of torch, as the reference left them; None: nobody keeps them."""
         self._quick: list[tuple[Any, str, Any]] = []
         self._reference: Any = None
         self._constants: Constants | None = None

@@ -384,3 +384,9 @@ def test_what_was_not_looked_at_says_what_was_missing() -> None:
     assert "block launches" in check("wrong_when_profiled", launches=None).detail
     made = check("precision_traded", precision=None)
     assert (made.passed, made.reason, "timed call" in made.detail) == (None, "error_not_measured", False)
+
+
+def test_settings_that_calls_leave_changed_are_told() -> None:
+    told = check("settings_changed", evidence(settings=("oneDNN: False",)))
+    assert (told.passed, told.severity) == (False, "advisory")
+    assert "oneDNN: False" in told.detail
