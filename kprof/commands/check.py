@@ -10,7 +10,7 @@ import msgspec
 
 from kprof.commands.delivery import format_for, put
 from kprof.commands.gate_options import GateRequest, gate_options, say_gates_failed, subject
-from kprof.errors import CannotMeasureError, UsageError, error_lines
+from kprof.errors import CannotMeasureError, InputFileError, UsageError, error_lines
 from kprof.exit_codes import NO_HEADLINE, FaultHead, measured_exit_code
 from kprof.files import require_outputs
 from kprof.gates.paths import part
@@ -53,6 +53,7 @@ def command(
     chosen = format_for(format_, output, "json", _CHECKED_FORMATS)
     data = read_bytes(report)
     plain = decode_json(data, name_of(report), allow_nan=True)
+    _require_faults(plain, name_of(report))
     gates = request.load()
     verdicts = gates.judge(plain)
     if chosen == "json":
@@ -70,6 +71,13 @@ def command(
     elif code != 0:
         say_gates_failed(verdicts)
     ctx.exit(code)
+
+
+def _require_faults(report: dict[str, Any], source: str) -> None:
+    """What went wrong can be read: a report whose faults cannot be would pass for one that has none."""
+    listed = report.get("faults", [])
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise InputFileError(f"{source}: faults is no list of objects", "Make the report again.")
 
 
 def _faults(report: dict[str, Any]) -> list[dict[str, Any]]:

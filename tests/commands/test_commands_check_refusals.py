@@ -77,3 +77,12 @@ def test_what_no_report_can_hold_is_refused(check: Any, kernel_file: str, told: 
     ran = check("bad.json", "--thresholds", "t.yaml", "--baseline", "b.json", "--junit", "j.xml")
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
+
+
+@pytest.mark.parametrize("faults", ["x", {"code": "crashed"}, [1, "a"], 0, None])
+def test_faults_that_cannot_be_read_are_not_none(check: Any, faults: Any) -> None:
+    report = json.loads(Path("r.json").read_text())
+    Path("bad.json").write_text(json.dumps({**report, "faults": faults}))
+    ran = check("bad.json", "--baseline", "b.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "bad.json: faults is no list of objects" in ran.err
