@@ -22,6 +22,14 @@ _ADVICE: Final[dict[Family, str]] = {
     "launch": "Do more in a call: fuse it with its neighbours, or batch; its overhead is what takes the time.",
 }
 
+_FAR: Final = (
+    "Find what takes the time: the least that the task asks for does not explain it, and no counter was read. Look for "
+    "passes over memory beyond the first, costly functions (exp, division), threads that idle, loops without vector "
+    "instructions."
+)
+_EXPLAINED: Final = 0.5
+"""Of the kernel's time, from which the task's least is most of it, and what bounds that bounds the kernel."""
+
 
 @dataclass(frozen=True)
 class ProcessorCall:
@@ -106,5 +114,6 @@ def _steps(family: Family, call: ProcessorCall) -> tuple[Step, ...]:
     floor_us, kernel_us = call.floor.us, call.kernel_us
     least = max(floor_us or 0.0, call.call_us or 0.0)
     gain = kernel_us / least if family != "launch" and kernel_us and least else None
-    steps = within((Step(_ADVICE[family], gain),), None)
+    far = family != "launch" and least < _EXPLAINED * kernel_us
+    steps = within((Step(_FAR if far else _ADVICE[family], gain),), None)
     return tuple(replace(one, at_most_x=None) for one in steps) if call.floor.kind == "upper_estimate" else steps

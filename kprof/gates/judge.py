@@ -36,12 +36,14 @@ def _wrong(report: dict[str, Any], message: str) -> Verdict:
     of_precision = passed is not None and passed is not True
     return Verdict(
         metric="precision.passed" if of_precision else "integrity.passed",
-        expression="the result is right",
+        expression="the result is right" if of_precision else "integrity has passed",
         kind="result",
         verdict="fail",
         code="wrong_result",
         message=message,
-        hint="The block has every mismatch and the worst element." if of_precision else "The block has every check.",
+        hint="blocks.precision has every mismatch and the worst element."
+        if of_precision
+        else "blocks.integrity has every check.",
         value=False,
         threshold=True,
     )

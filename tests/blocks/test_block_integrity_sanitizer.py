@@ -56,6 +56,8 @@ def test_a_warning_does_not_and_a_tool_that_could_not_work_passes_nothing() -> N
     assert (race.passed, race.detail) == (True, "warning: Race between Write access")
     assert (init.passed, init.detail) == (None, ABSENT.message)
     assert block.passed is None
+    assert [one.code for one in block.warnings] == ["not_sanitized"]
+    assert ABSENT.message in block.warnings[0].message
     assert block.reasons["checks[1].passed"] == "sanitizer_timeout"
     assert set(block.reasons) == set(null_paths(block))
     assert exit_code(build_report(capture)) == 0

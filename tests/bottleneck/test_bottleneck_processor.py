@@ -46,6 +46,14 @@ def test_the_numbers_behind_it_and_what_could_be_gained() -> None:
     assert found.steps[0].at_most_x == pytest.approx(300.0 / memory.value)
 
 
+@pytest.mark.parametrize(("kernel_us", "word"), [(50.0, "Go through memory once"), (60.0, "does not explain it")])
+def test_a_time_that_the_task_does_not_explain_gets_no_advice_for_its_label(kernel_us: float, word: str) -> None:
+    """The least of 2^22 bytes is 27.7 us."""
+    found = processor_verdict(ProcessorCall(floor(2**22), kernel_us, 3.0))
+    assert found is not None
+    assert word in found.steps[0].text
+
+
 def test_a_border_that_is_near_is_named() -> None:
     one_percent_less = round(2**22 / 151.5e9 * 101e9 * 0.99)
     found = processor_verdict(ProcessorCall(floor(2**22, fp32=one_percent_less), 300.0, 3.0))

@@ -6,6 +6,7 @@ block fail. ``advisory`` ones say what is worth knowing of kernels that may well
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 from kprof.blocks.base import Absence, Block, absent_block, finish, not_requested, stage_absence
@@ -65,11 +66,7 @@ def integrity_block(capture: Capture, counters: CounterAnalysis | None = None) -
         status=absence.status if absence is not None else "ok",
         reason=absence.reason if absence is not None else None,
         source=SOURCE,
-        warnings=tuple(
-            Reason(code=check.name, message=check.detail)
-            for check in checks
-            if check.passed is False and check.severity == "advisory"
-        ),
+        warnings=(*_not_sanitized(capture), *_advised(checks)),
         passed=passed,
         checks=checks,
         timed_calls=evidence.timed_calls if evidence is not None else None,
@@ -80,6 +77,19 @@ def integrity_block(capture: Capture, counters: CounterAnalysis | None = None) -
         sanitizer=sanitizer_infos(capture),
     )
     return finish(block, lambda path: _why_null(capture, block, path))
+
+
+def _not_sanitized(capture: Capture) -> Iterator[Reason]:
+    """Tools that were asked for and say nothing: a run without findings is another thing."""
+    for one in sanitizer_judgements(capture):
+        if one.passed is None:
+            yield Reason(code="not_sanitized", message=f"{one.name} was asked for and has no result: {one.detail}")
+
+
+def _advised(checks: tuple[Check, ...]) -> Iterator[Reason]:
+    for check in checks:
+        if check.passed is False and check.severity == "advisory":
+            yield Reason(code=check.name, message=check.detail)
 
 
 def _all_checks(capture: Capture, counters: CounterAnalysis) -> tuple[Check, ...]:

@@ -152,7 +152,8 @@ class Guard:
             if (found := now.get(name, _ABSENT)) is not value and not by_torch_itself(value, found)
         ]
         changed += [name for name, _, _ in replaced_functions() if name not in self._replaced]
-        changed += [name for name in now if name not in self._held and name.startswith(_COUNTED)]
+        added = (name for name in now if name not in self._held and name.startswith(_COUNTED))
+        changed += [name for name in added if not _of_compiler(name)]
         changed += self._constants.changed() if self._constants is not None else []
         return changed + self._by_import + self._parameters.changed()
 
@@ -178,6 +179,16 @@ class Guard:
 
 _COUNTED: Final = ("reference.", "torch.library aten", "torch mode ", "sys hook ", "random.Random.")
 """Things that nobody held, and that are there now: additions that count."""
+
+
+def _of_compiler(added: str) -> bool:
+    """What torch's compiler puts beside the functions that it compiles: ``reference.__compiled_fn_1_...``.
+
+    Code of the reference that does not name such a thing is not changed by it.
+    """
+    owner, _, name = added.partition(".")
+    name = name.partition(".")[0]
+    return owner == "reference" and name.startswith("__") and not name.endswith("__")
 
 
 def _name(owner: Any) -> str:

@@ -22,6 +22,8 @@ Index = tuple[int | slice, ...]
 
 def chunk_indices(shape: tuple[int, ...], limit: int) -> Iterator[Index]:
     """Indices that cut a tensor into pieces of at most ``limit`` elements, in row-major order, whatever its strides."""
+    if 0 in shape:
+        return
     if not shape:
         yield ()
         return

@@ -148,6 +148,17 @@ def test_what_torch_replaces_itself_is_none_of_the_kernel_s(guard: Guard) -> Non
     assert names(guard) == []
 
 
+def test_what_torchs_compiler_adds_to_the_reference_is_none_either(
+    guard: Guard, reference: tuple[types.ModuleType, Model]
+) -> None:
+    module, _ = reference
+    compiled = types.FunctionType((lambda x: x).__code__, vars(module))
+    vars(module).update(__compiled_fn_1_b2f4=compiled, __import_torch_dot__dynamo_dot_utils=torch)
+    assert names(guard) == []
+    vars(module)["__getattr__"] = compiled
+    assert set(names(guard)) == {"reference.__getattr__", "reference.__getattr__.__code__"}
+
+
 def test_only_a_few_are_looked_at_inside_a_call(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
     assert guard.replaced_now() == ["time.perf_counter"]

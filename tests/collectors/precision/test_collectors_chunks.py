@@ -30,14 +30,17 @@ def test_chunks_of_any_size_give_the_same_numbers(chunk: int) -> None:
     assert pieces.elements == 60
 
 
-@pytest.mark.parametrize(
-    ("shape", "limit"), [((), 1), ((7,), 3), ((3, 4, 5), 1), ((3, 4, 5), 6), ((2, 1, 9), 4), ((4, 0), 2)]
-)
+@pytest.mark.parametrize(("shape", "limit"), [((), 1), ((7,), 3), ((3, 4, 5), 1), ((3, 4, 5), 6), ((2, 1, 9), 4)])
 def test_chunks_cover_a_tensor_in_row_major_order(shape: tuple[int, ...], limit: int) -> None:
     tensor = torch.arange(math.prod(shape)).reshape(shape)
     pieces = [tensor[index].reshape(-1) for index in chunk_indices(shape, limit)]
     assert all(piece.numel() <= limit for piece in pieces)
     assert torch.equal(torch.cat(pieces), tensor.reshape(-1))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (4, 0), (2, 0, 3)])
+def test_an_empty_tensor_has_no_chunks(shape: tuple[int, ...]) -> None:
+    assert list(chunk_indices(shape, 2)) == []
 
 
 def test_comparing_goes_on_on_the_cpu_where_memory_runs_out() -> None:
