@@ -4,6 +4,7 @@ GPU, looks for leftovers.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -14,6 +15,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import EXAMPLE, BuiltExample, run_kprof
+
+with contextlib.suppress(ImportError):  # Machines that run the tests for a GPU need not have it.
+    from hypothesis import settings
+
+    # The same examples in every run; HYPOTHESIS_PROFILE=default draws new ones.
+    settings.register_profile("same", derandomize=True)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 REF = "softmax"
-FLAGS = {"wrong_on_refilled"}
+FLAGS = {"wrong_on_refilled", "wrong_on_moved", "wrong_on_swapped"}
 
 
 class ModelNew(nn.Module):
