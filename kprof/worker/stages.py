@@ -52,7 +52,7 @@ class Session:
         self.environment: Environment | None = None
         self.workload: LoadedWorkload | None = None
         self.watch = BuildWatch(Path(request.cache_dir), self.device, self._on_building)
-        self.guard = Guard()
+        self.guard = Guard(watching="integrity" in request.stages)
         self._children = copies_of_this_process()
         self._import_patches: tuple[Patch, ...] = ()
         self._proof: Proof | None = None

@@ -78,9 +78,15 @@ _QUICK: Final[tuple[tuple[Any, str], ...]] = tuple(
 
 
 class Guard:
-    """What stood where before the kernel's file was loaded."""
+    """What stood where before the kernel's file was loaded.
 
-    def __init__(self) -> None:
+    Args:
+        watching: False: nothing is held, and nothing is ever found. A process whose checks nobody asks for, such as one
+            under ncu, has no work of it.
+    """
+
+    def __init__(self, *, watching: bool = True) -> None:
+        self._watching = watching
         self._held: dict[str, Any] = {}
         self.settings: Settings | None = None
         """Of torch, as the reference left them; None: nobody keeps them."""
@@ -97,6 +103,8 @@ class Guard:
             module: the reference's file; None: there is none.
             model: what it made.
         """
+        if not self._watching:
+            return
         self._reference = (module, model)
         self._constants = Constants(module) if module is not None else None
         self._parameters = Parameters(module, model)

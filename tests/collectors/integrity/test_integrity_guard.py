@@ -51,6 +51,16 @@ def test_without_a_taken_state_there_is_nothing_to_say() -> None:
     assert Guard().patches("call") == ()
 
 
+def test_a_guard_that_does_not_watch_holds_nothing(
+    reference: tuple[types.ModuleType, Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = Guard(watching=False)
+    idle.take(*reference)
+    monkeypatch.setattr(json, "dumps", lambda value: "")
+    idle.imported()
+    assert idle.patches("import") == ()
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "told"),
     [
