@@ -46,7 +46,7 @@ ON_GPU = (
     Size("medium", ("R=4", "B=1280", "D=1024"), 6, (20, 100), 3),
     Size("large", ("R=4", "B=8192", "D=4096"), 6, (2900, 3600), 3),
 )
-ON_CPU = (Size("tiny", (), 12, (0,), 4), Size("medium", ("R=4", "B=64", "D=256"), 12, (0,), 4))
+ON_CPU = (Size("tiny", (), 12), Size("medium", ("R=4", "B=64", "D=256"), 12))
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from kprof.blocks.base import Absence, Block, absent_block, finish, not_requested, stage_absence
 from kprof.blocks.counter_analysis import CounterAnalysis
 from kprof.blocks.integrity.advisories import advisories
-from kprof.blocks.integrity.check import Check
+from kprof.blocks.integrity.check import Check, failed_checks
 from kprof.blocks.integrity.process import fault_checks, process_checks
 from kprof.blocks.integrity.results import result_checks
 from kprof.blocks.integrity.times import never_seen_us, repeated_us, time_checks
@@ -163,7 +163,7 @@ def _why_null(capture: Capture, block: IntegrityBlock, path: str) -> str:
 
 def failed_reason(block: IntegrityBlock) -> Reason | None:
     """Why times of this kernel are not to be trusted; None: nothing failed."""
-    failed = [check for check in block.checks or () if check.severity == "fail" and check.passed is False]
+    failed = failed_checks(block.checks)
     if not failed:
         return None
     names = ", ".join(check.name for check in failed)

@@ -43,3 +43,8 @@ def named(names: Sequence[str]) -> str:
 
 
 NOT_LOOKED: Final = Reason(code="not_looked_at", message="no timed call with such values was looked at")
+
+
+def failed_checks(checks: Sequence[Check] | None) -> list[Check]:
+    """Those that make the verdict of the block: of severity ``fail``, and what they look for was found."""
+    return [check for check in checks or () if check.passed is False and check.severity == "fail"]

@@ -9,6 +9,7 @@ from typing import Final
 from kprof.blocks.base import IMPORTED, Block
 from kprof.blocks.bottleneck import BottleneckBlock, Evidence
 from kprof.blocks.integrity.block import FAILED, IntegrityBlock
+from kprof.blocks.integrity.check import failed_checks
 from kprof.blocks.precision_records import PrecisionBlock
 from kprof.blocks.sol import FLOOR_BELOW_LAUNCH
 from kprof.blocks.sol_records import SolBlock
@@ -184,8 +185,7 @@ def _integrity(block: IntegrityBlock) -> Verdict | None:
     """Only where a check failed: that the others passed is in the report."""
     if block.passed is not False:
         return None
-    failed = [one for one in block.checks or () if one.passed is False and one.severity == "fail"]
-    more = tuple(f"{one.name}: {one.detail}" for one in failed)
+    more = tuple(f"{one.name}: {one.detail}" for one in failed_checks(block.checks))
     text = "the kernel did not do the work it was timed for, or not where it was looked for"
     return Verdict(label="SUSPECT", text=text, tone="bad", more=more)
 
